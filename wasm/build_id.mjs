@@ -26,7 +26,10 @@ function write(path, text) {
 
 const hash = createHash('sha256');
 for (const name of ['CMakeLists.txt', ...sources('core'), ...sources('wasm')].sort()) {
-  hash.update(`${name}\0`).update(readFileSync(join(root, name))).update('\0');
+  hash
+    .update(`${name}\0`)
+    .update(readFileSync(join(root, name)))
+    .update('\0');
 }
 const id = hash.digest('hex').slice(0, 16);
 

@@ -22,9 +22,21 @@ function replace(what, pattern, by, times = 1) {
 }
 
 // Node's builtins, without require and without a top-level await.
-replace('require path', 'require("path").dirname(scriptDirectory)', 'nodeBuiltin("path").dirname(scriptDirectory)');
-replace('__dirname', '__dirname', 'nodeBuiltin("path").dirname(nodeBuiltin("url").fileURLToPath(import.meta.url))');
-replace('require fs', 'fs=require("fs");nodePath=require("path")', 'fs=nodeBuiltin("fs");nodePath=nodeBuiltin("path")');
+replace(
+  'require path',
+  'require("path").dirname(scriptDirectory)',
+  'nodeBuiltin("path").dirname(scriptDirectory)',
+);
+replace(
+  '__dirname',
+  '__dirname',
+  'nodeBuiltin("path").dirname(nodeBuiltin("url").fileURLToPath(import.meta.url))',
+);
+replace(
+  'require fs',
+  'fs=require("fs");nodePath=require("path")',
+  'fs=nodeBuiltin("fs");nodePath=nodeBuiltin("path")',
+);
 replace('export', 'export default Module;', '');
 replace('factory', 'var Module = (() => {', 'const factory = (() => {');
 if (threads) {
@@ -45,7 +57,13 @@ if (threads) {
   );
   replace('blocking warning', /warnOnce\("Blocking on the main thread is very dangerous[^"]*"\)/, '');
 }
-for (const left of [/\brequire\(/, /\b__filename\b/, /\bglobal\./, /process\.on\b|process\["on"\]/, /^\s*await /m]) {
+for (const left of [
+  /\brequire\(/,
+  /\b__filename\b/,
+  /\bglobal\./,
+  /process\.on\b|process\["on"\]/,
+  /^\s*await /m,
+]) {
   if (left.test(glue)) throw new Error(`merge_glue: ${name}.mjs still has ${left}`);
 }
 
@@ -66,5 +84,8 @@ function spawnPthread() {
 const tail = `factory.buildId = '${id}';\nexport default factory;\n`;
 
 mkdirSync(assets, { recursive: true });
-writeFileSync(join(assets, `${name}.mjs`), head + (threads ? workerHead : '') + glue + (threads ? entry : '') + tail);
+writeFileSync(
+  join(assets, `${name}.mjs`),
+  head + (threads ? workerHead : '') + glue + (threads ? entry : '') + tail,
+);
 copyFileSync(join(buildFolder, `${name}.wasm`), join(assets, `${name}.wasm`));

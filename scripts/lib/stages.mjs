@@ -1,0 +1,64 @@
+// Runs named stages, each a child process or several, with their output kept: one line a stage, the whole output of one
+// that failed, and the sum of all their tests.
+import { availableParallelism } from 'node:os';
+
+const lastMatch = (text, pattern) => [...text.matchAll(pattern)].at(-1);
+const total = (text, pattern) =>
+  [...text.matchAll(pattern)].reduce((sum, match) => sum + Number(match[1]), 0);
+
+// How each kind of output tells its counts: { passed, failed }.
+export const counts = {
+  /** A check that passes or not. */
+  check: (_output, status) => ({ passed: status === 0 ? 1 : 0, failed: status === 0 ? 0 : 1 }),
+  gtest: (output) => ({
+    passed: total(output, /^\[ {2}PASSED {2}\] (\d+) tests?/gm),
+    failed: total(output, /^\[ {2}FAILED {2}\] (\d+) tests?, listed below/gm),
+  }),
+  nodeTest: (output) => ({
+    passed: total(output, /^# pass (\d+)$/gm),
+    failed: total(output, /^# (?:fail|cancelled) (\d+)$/gm),
+  }),
+  summary(output) {
+    const [, passed = 0, failed = 0] = lastMatch(output, /^(\d+) passed, (\d+) failed$/gm) ?? [];
+    return { passed: Number(passed), failed: Number(failed) };
+  },
+};
+
+// A stage that broke, or that ran nothing, is a failure even if no test of it says so.
+function settle({ passed, failed }, status) {
+  return { passed, failed: failed === 0 && (status !== 0 || passed === 0) ? 1 : failed };
+}
+
+/**
+ * stage: { name, run: async () => ({ status, output }), count, cores }. Stages start in their order, as long as the
+ * machine's cores suffice. Resolves to the totals.
+ */
+export async function runStages(stages) {
+  const cores = Math.max(2, availableParallelism());
+  const sum = { passed: 0, failed: 0 };
+  const running = new Set();
+  let used = 0;
+  const finish = async (stage) => {
+    const begin = performance.now();
+    const { status, output } = await stage.run();
+    const { passed, failed } = settle(stage.count(output, status), status);
+    sum.passed += passed;
+    sum.failed += failed;
+    const seconds = ((performance.now() - begin) / 1000).toFixed(1);
+    const verdict = failed === 0 ? 'ok  ' : 'FAIL';
+    console.log(`${verdict} ${stage.name.padEnd(22)} ${passed} passed, ${failed} failed, ${seconds} s`);
+    if (failed > 0) console.log(output.replace(/^/gm, '     | '));
+  };
+  for (const stage of stages) {
+    const need = Math.min(stage.cores ?? 1, cores);
+    while (used + need > cores) await Promise.race(running);
+    used += need;
+    const task = finish(stage).then(() => {
+      used -= need;
+      running.delete(task);
+    });
+    running.add(task);
+  }
+  await Promise.all(running);
+  return sum;
+}

@@ -1,0 +1,8 @@
+// npm start: trains on MNIST in Node. Arguments go to the training script: npm start -- --variant single
+import { build, packageBuild } from './lib/build.mjs';
+import { runOrExit } from './lib/run.mjs';
+import { setUp } from './lib/setup.mjs';
+
+setUp();
+await build('the package', packageBuild);
+runOrExit('node', ['web/demos/mnist/train.mjs', ...process.argv.slice(2)]);

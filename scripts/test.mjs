@@ -1,0 +1,109 @@
+// npm test [-- --only NAME[,NAME]]: every check there is, each a stage. Closes with "N passed, N failed" on its own line.
+import { build, cmake, packageBuild } from './lib/build.mjs';
+import { bin, capture, captureAll, fail, root } from './lib/run.mjs';
+import { setUp } from './lib/setup.mjs';
+import { cppFiles, files } from './lib/sources.mjs';
+import { counts, runStages } from './lib/stages.mjs';
+
+const check = (name, command, ...args) => ({ name, count: counts.check, run: () => capture(command, args) });
+
+// clang-tidy takes seconds a file: one process a file, two at a time.
+async function tidy() {
+  const queue = [
+    ...files(/\.cpp$/, 'core/src').map((file) => [file, '-p', 'build/native']),
+    ...files(/\.cpp$/, 'wasm').map((file) => [
+      file,
+      ...[
+        '-p',
+        'build/wasm-single',
+        '--extra-arg=--target=wasm32-unknown-emscripten',
+        '--extra-arg=-D__EMSCRIPTEN__',
+      ],
+      '--extra-arg=--sysroot=/usr/share/emscripten/cache/sysroot',
+    ]),
+  ].filter(([file]) => !/\/serial\.cpp$/.test(file)); // not in the native build
+  const results = [];
+  const work = async () => {
+    for (let args = queue.shift(); args; args = queue.shift()) {
+      results.push(await capture('clang-tidy-19', ['--quiet', ...args]));
+    }
+  };
+  await Promise.all([work(), work()]);
+  const bad = results.filter(({ status }) => status !== 0);
+  return {
+    status: bad.length === 0 ? 0 : 1,
+    output: `${bad.map(({ output }) => output).join('')}\n${results.length - bad.length} passed, ${bad.length} failed\n`,
+  };
+}
+
+const nativeTests = (preset, ...args) => ({
+  name: `gtest ${preset}`,
+  count: counts.gtest,
+  cores: 2,
+  run: () =>
+    captureAll([...cmake(preset, 'omnigrad_tests'), [`build/${preset}/tests/cpp/omnigrad_tests`, ...args]], {
+      env: { ...process.env, UBSAN_OPTIONS: 'print_stacktrace=1' },
+    }),
+});
+
+const wasmTests = (preset) => ({
+  name: `gtest ${preset}`,
+  count: counts.gtest,
+  cores: 2,
+  run: () =>
+    captureAll([...cmake(preset, 'omnigrad_tests'), ['node', `build/${preset}/tests/cpp/omnigrad_tests.js`]]),
+});
+
+const golden = (variant, ...before) => ({
+  name: `golden ${variant}`,
+  count: counts.summary,
+  cores: variant === 'threads' ? 2 : 1,
+  run: () => captureAll([...before, ['node', 'tests/golden/run.mjs', '--variant', variant, '--part1']]),
+});
+
+const nodeTests = (name, folder) => ({
+  name,
+  count: counts.nodeTest,
+  cores: 2,
+  run: () =>
+    capture('node', [
+      '--test',
+      '--test-reporter=tap',
+      '--test-concurrency=1',
+      ...files(/\.test\.mjs$/, folder),
+    ]),
+});
+
+const stages = [
+  check('format c++', 'clang-format-19', '--dry-run', '-Werror', ...cppFiles()),
+  check('format js', bin('prettier'), '--check', '.'),
+  check('types', bin('tsc'), '-p', 'tests/types'),
+  check('lint js', bin('eslint'), '.'),
+  nativeTests('native'),
+  nativeTests('native-asan'),
+  nativeTests('native-tsan', '--gtest_filter=*Parallel*:*Kernel*'),
+  wasmTests('wasm-single'),
+  wasmTests('wasm-threads'),
+  golden('native', ...cmake('native', 'omnigrad_golden')),
+  golden('single'),
+  golden('threads'),
+  nodeTests('node', 'tests/node'),
+  nodeTests('e2e', 'tests/e2e'),
+  { name: 'lint c++', count: counts.summary, cores: 2, run: tidy },
+];
+
+const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined;
+const wanted = only
+  ? stages.filter(({ name }) => only.split(',').some((part) => name.includes(part)))
+  : stages;
+if (wanted.length === 0)
+  fail(`no stage is called ${only}; there are: ${stages.map(({ name }) => name).join(', ')}`);
+
+process.chdir(root);
+setUp({ tests: true });
+const begin = performance.now();
+await build('the package', packageBuild);
+const { passed, failed } = await runStages(wanted);
+console.log(`${wanted.length} stages, ${((performance.now() - begin) / 1000).toFixed(0)} s`);
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;
