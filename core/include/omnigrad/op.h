@@ -1,0 +1,324 @@
+// The op schema: the one list that the binding, the TypeScript signatures, the golden runner, gradient
+// checks, fuzzing and the table of ops read. An op is a struct that holds its schema, shape rule, forward and
+// vjp side by side:
+//
+//   struct Softmax {
+//     struct Options { int64_t dim = -1; };
+//     static Schema schema();                                           // op("softmax",
+//     ...).in(...).opt(...).out(...) static OutSpecs shape(const Options&, Inputs);                    //
+//     every check; allocates nothing static void forward(const Options&, Inputs, TensorList& out);     //
+//     out: allocated, contiguous, uninitialised static Grads vjp(const Options&, const Saved&, Cotangents,
+//     Need); // in public differentiable ops
+//   };
+//   OMNIGRAD_OP(Softmax)
+//
+// In place of forward a view op has `static Tensor view(o, in)` and a composite `static TensorList compose(o,
+// in)`.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "omnigrad/tensor.h"
+
+namespace omnigrad {
+
+// Padding as a user may give it: one number, one per axis, or [before, after] per axis.
+struct Padding {
+  Dims values;  // pairs flattened when `pairs`
+  bool pairs = false;
+};
+
+// An option's value on its way in or out, typed by its schema entry. monostate: absent.
+using OptionValue = std::variant<std::monostate, bool, int64_t, double, std::string, Dims, Padding>;
+enum class OptionType { boolean, integer, number, choice, text, dims, padding };
+
+// Which dtypes an input takes. Inputs of kind floating, number and any share one dtype within their kind.
+enum class Kind {
+  floating,  // float32, float64
+  number,    // floating or integer
+  any,       // every dtype
+  index,     // int32, int64, uint8
+  boolean,   // bool
+  free,      // every dtype, whatever the others have
+};
+const char* name_of(Kind kind);
+
+struct InputInfo {
+  std::string name, doc;
+  Kind kind = Kind::any;
+  bool optional = false, variadic = false, differentiable = true, saved = false, mutated = false;
+  int order = 0;  // among inputs and options, as the schema names them: the order of positional parameters
+};
+struct OptionInfo {
+  std::string name, doc;
+  OptionType type;
+  bool nullable = false, positional = false;
+  int order = 0;
+  std::vector<std::string> choices;
+  std::function<void(void* options, const OptionValue&)> set;
+  std::function<OptionValue(const void* options)> get;
+};
+struct OutputInfo {
+  std::string name, when;  // `when`: the bool option that shows it
+  bool differentiable = true, saved = false;
+};
+
+using Inputs = const TensorList&;
+using Grads = TensorList;
+using Cotangents = const TensorList&;  // undefined: zero
+struct OutSpec {
+  Dims shape;
+  DType dtype;
+};
+using OutSpecs = SmallVec<OutSpec, 2>;
+
+// Which input gradients a vjp is asked for.
+class Need {
+ public:
+  explicit Need(const SmallVec<bool, 8>& wanted) : wanted_(wanted) {}
+  bool operator[](size_t input) const { return input < wanted_.size() && wanted_[input]; }
+  size_t size() const { return wanted_.size(); }
+
+ private:
+  const SmallVec<bool, 8>& wanted_;
+};
+
+// What a vjp may read: saved inputs and outputs, and every input's and output's shape.
+class Saved {
+ public:
+  explicit Saved(const Ref<Node>& node) : node_(node) {}
+  Tensor in(size_t i) const;   // undefined where the optional input was absent
+  Tensor out(size_t i) const;  // reattached to the graph
+  const Dims& shape(size_t input) const;
+  DType dtype(size_t input) const;
+  const Dims& out_shape(size_t output) const;
+  size_t inputs() const;
+
+ private:
+  const Ref<Node>& node_;
+};
+
+// Everything the dispatcher and the engine know of an op.
+struct OpInfo {
+  std::string name, doc;
+  std::string no_gradient;  // why it has none
+  bool internal = false;    // reached through other ops; no TypeScript function of its own
+  std::vector<InputInfo> inputs;
+  std::vector<OptionInfo> options;
+  std::vector<OutputInfo> outputs;
+
+  void* (*copy_options)(const void*) = nullptr;  // null argument: the defaults
+  void (*free_options)(void*) = nullptr;
+  OutSpecs (*shape)(const void* o, Inputs) = nullptr;
+  void (*forward)(const void* o, Inputs, TensorList& out) = nullptr;
+  Tensor (*view)(const void* o, Inputs) = nullptr;
+  TensorList (*compose)(const void* o, Inputs) = nullptr;
+  Grads (*vjp)(const void* o, const Saved&, Cotangents, Need) = nullptr;
+
+  // Variadic inputs come last in a call, in groups of equal length.
+  const InputInfo& input_at(size_t i, size_t count) const;
+  size_t fixed_inputs() const;
+};
+
+// ---- building a schema
+
+template <class T>
+struct OptionTraits;  // type tag and conversion of an option's C++ type
+
+template <class T>
+  requires(std::is_enum_v<T>)
+struct OptionTraits<T> {
+  static constexpr OptionType type = OptionType::choice;
+  static constexpr bool nullable = false;
+  static OptionValue to(T v) { return static_cast<int64_t>(v); }
+  static T from(const OptionValue& v) { return static_cast<T>(std::get<int64_t>(v)); }
+};
+template <class T, OptionType Type>
+struct PlainOption {
+  static constexpr OptionType type = Type;
+  static constexpr bool nullable = false;
+  static OptionValue to(const T& v) { return v; }
+  static T from(const OptionValue& v) { return std::get<T>(v); }
+};
+template <>
+struct OptionTraits<bool> : PlainOption<bool, OptionType::boolean> {};
+template <>
+struct OptionTraits<int64_t> : PlainOption<int64_t, OptionType::integer> {};
+template <>
+struct OptionTraits<double> : PlainOption<double, OptionType::number> {};
+template <>
+struct OptionTraits<std::string> : PlainOption<std::string, OptionType::text> {};
+template <>
+struct OptionTraits<Dims> : PlainOption<Dims, OptionType::dims> {};
+template <>
+struct OptionTraits<Padding> : PlainOption<Padding, OptionType::padding> {};
+template <class T>
+struct OptionTraits<std::optional<T>> {
+  static constexpr OptionType type = OptionTraits<T>::type;
+  static constexpr bool nullable = true;
+  static OptionValue to(const std::optional<T>& v) { return v ? OptionTraits<T>::to(*v) : OptionValue(); }
+  static std::optional<T> from(const OptionValue& v) {
+    if (std::holds_alternative<std::monostate>(v)) return std::nullopt;
+    return OptionTraits<T>::from(v);
+  }
+};
+
+class Schema {
+ public:
+  Schema(const char* name, const char* doc) {
+    info.name = name;
+    info.doc = doc;
+  }
+
+  Schema& in(const char* name, Kind kind, const char* doc = "") {
+    InputInfo& i = info.inputs.emplace_back();
+    i.name = name;
+    i.doc = doc;
+    i.kind = kind;
+    i.order = order_++;
+    i.differentiable =
+        kind == Kind::floating || kind == Kind::number || kind == Kind::any || kind == Kind::free;
+    last_ = Last::input;
+    return *this;
+  }
+  Schema& out(const char* name) {
+    info.outputs.emplace_back().name = name;
+    last_ = Last::output;
+    return *this;
+  }
+  // An entry of the options object in JavaScript; `arg` is positional there. The default is Options{}'s.
+  template <class O, class T>
+  Schema& opt(const char* name, T O::* member, const char* doc = "", std::vector<std::string> choices = {}) {
+    OptionInfo& o = info.options.emplace_back();
+    o.name = name;
+    o.doc = doc;
+    o.type = OptionTraits<T>::type;
+    o.nullable = OptionTraits<T>::nullable;
+    o.choices = std::move(choices);
+    o.order = order_++;
+    o.set = [member](void* p, const OptionValue& v) {
+      static_cast<O*>(p)->*member = OptionTraits<T>::from(v);
+    };
+    o.get = [member](const void* p) { return OptionTraits<T>::to(static_cast<const O*>(p)->*member); };
+    last_ = Last::option;
+    return *this;
+  }
+  template <class O, class T>
+  Schema& arg(const char* name, T O::* member, const char* doc = "", std::vector<std::string> choices = {}) {
+    opt(name, member, doc, std::move(choices));
+    info.options.back().positional = true;
+    return *this;
+  }
+
+  // Said of the input or output just named.
+  Schema& saved() {
+    (last_ == Last::input ? info.inputs.back().saved : info.outputs.back().saved) = true;
+    return *this;
+  }
+  Schema& nondiff() {
+    (last_ == Last::input ? info.inputs.back().differentiable : info.outputs.back().differentiable) = false;
+    return *this;
+  }
+  Schema& optional() { return info.inputs.back().optional = true, *this; }
+  Schema& variadic() { return info.inputs.back().variadic = true, *this; }
+  Schema& mutated() { return info.inputs.back().mutated = true, nondiff(); }
+  Schema& when(const char* option) { return info.outputs.back().when = option, *this; }
+
+  // Said of the op.
+  Schema& no_gradient(const char* why) { return info.no_gradient = why, *this; }
+  Schema& internal() { return info.internal = true, *this; }
+
+  OpInfo info;
+
+ private:
+  enum class Last { input, option, output } last_ = Last::input;
+  int order_ = 0;
+};
+
+inline Schema op(const char* name, const char* doc) { return Schema(name, doc); }
+
+// ---- registration and calls
+
+struct NoOptions {};
+
+template <class Op>
+struct OptionsOf {
+  using type = NoOptions;
+};
+template <class Op>
+  requires requires { typename Op::Options; }
+struct OptionsOf<Op> {
+  using type = typename Op::Options;
+};
+
+template <class Op>
+const OpInfo& info_of() {
+  static const OpInfo info = [] {
+    using O = typename OptionsOf<Op>::type;
+    OpInfo i = Op::schema().info;
+    i.copy_options = [](const void* o) -> void* { return o ? new O(*static_cast<const O*>(o)) : new O(); };
+    i.free_options = [](void* o) { delete static_cast<O*>(o); };
+    i.shape = [](const void* o, Inputs in) { return Op::shape(*static_cast<const O*>(o), in); };
+    if constexpr (requires { &Op::forward; }) {
+      i.forward = [](const void* o, Inputs in, TensorList& out) {
+        Op::forward(*static_cast<const O*>(o), in, out);
+      };
+    }
+    if constexpr (requires { &Op::view; }) {
+      i.view = [](const void* o, Inputs in) { return Op::view(*static_cast<const O*>(o), in); };
+    }
+    if constexpr (requires { &Op::compose; }) {
+      i.compose = [](const void* o, Inputs in) { return Op::compose(*static_cast<const O*>(o), in); };
+    }
+    if constexpr (requires { &Op::vjp; }) {
+      i.vjp = [](const void* o, const Saved& s, Cotangents g, Need need) {
+        return Op::vjp(*static_cast<const O*>(o), s, g, need);
+      };
+    }
+    return i;
+  }();
+  return info;
+}
+
+using OpGetter = const OpInfo& (*)();
+int register_op(OpGetter getter);
+#define OMNIGRAD_OP(Op) \
+  [[maybe_unused]] static const int registered_##Op = ::omnigrad::register_op(&::omnigrad::info_of<Op>);
+
+// Every op, sorted by name: the same order in every build.
+const std::vector<const OpInfo*>& all_ops();
+const OpInfo* find_op(std::string_view name);
+// All schemas as JSON: {maxRank, ops: [{name, doc, inputs, options, outputs, ...}]}.
+std::string schema_json();
+
+// Checks, allocates, runs and records a call. `options` is the op's Options.
+TensorList dispatch(const OpInfo& op, const void* options, const TensorList& inputs);
+
+template <class Op>
+TensorList apply(const TensorList& inputs, const typename OptionsOf<Op>::type& options = {}) {
+  return dispatch(info_of<Op>(), &options, inputs);
+}
+template <class Op>
+Tensor apply1(const TensorList& inputs, const typename OptionsOf<Op>::type& options = {}) {
+  return std::move(dispatch(info_of<Op>(), &options, inputs)[0]);
+}
+
+// ---- what shape rules share
+
+Dims broadcast_shapes(const Dims& a, const Dims& b);
+// `dim` in [-rank, rank) as a number from 0.
+int64_t normalize_dim(int64_t dim, int64_t rank);
+// The axes a reduction names, sorted; none given: all.
+Dims normalize_dims(const Dims& dims, int64_t rank);
+// One value an axis from one number or one per axis.
+Dims per_axis(const Dims& given, int64_t axes, const char* option);
+// [before, after] for each axis, flattened.
+Dims per_axis(const Padding& given, int64_t axes, const char* option);
+
+}  // namespace omnigrad

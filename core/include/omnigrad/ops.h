@@ -1,0 +1,93 @@
+// Ops as C++ functions: each is a dispatch of the op of the same name (sum_to, zeros_like and the operators
+// are built from them), differentiable to any order. What an op computes, its options and errors: its schema
+// in src/ops.
+#pragma once
+
+#include <optional>
+
+#include "omnigrad/op.h"
+
+namespace omnigrad {
+
+// Elementwise; shapes broadcast, dtypes must match. A number takes the tensor's dtype.
+Tensor add(const Tensor& a, const Tensor& b);
+Tensor sub(const Tensor& a, const Tensor& b);
+Tensor mul(const Tensor& a, const Tensor& b);
+Tensor div(const Tensor& a, const Tensor& b);
+Tensor maximum(const Tensor& a, const Tensor& b);
+Tensor minimum(const Tensor& a, const Tensor& b);
+Tensor pow(const Tensor& a, const Tensor& b);
+Tensor eq(const Tensor& a, const Tensor& b);
+Tensor ne(const Tensor& a, const Tensor& b);
+Tensor lt(const Tensor& a, const Tensor& b);
+Tensor le(const Tensor& a, const Tensor& b);
+Tensor gt(const Tensor& a, const Tensor& b);
+Tensor ge(const Tensor& a, const Tensor& b);
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+Tensor neg(const Tensor& x);
+Tensor abs(const Tensor& x);
+Tensor exp(const Tensor& x);
+Tensor log(const Tensor& x);
+Tensor sqrt(const Tensor& x);
+Tensor square(const Tensor& x);
+Tensor reciprocal(const Tensor& x);
+Tensor relu(const Tensor& x);
+Tensor sigmoid(const Tensor& x);
+Tensor tanh(const Tensor& x);
+Tensor sin(const Tensor& x);
+Tensor cos(const Tensor& x);
+
+inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
+inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
+inline Tensor operator-(const Tensor& a) { return neg(a); }
+inline Tensor operator+(const Tensor& a, double b) { return add(a, Tensor::scalar(b, a.dtype())); }
+inline Tensor operator-(const Tensor& a, double b) { return sub(a, Tensor::scalar(b, a.dtype())); }
+inline Tensor operator*(const Tensor& a, double b) { return mul(a, Tensor::scalar(b, a.dtype())); }
+inline Tensor operator/(const Tensor& a, double b) { return div(a, Tensor::scalar(b, a.dtype())); }
+inline Tensor operator-(double a, const Tensor& b) { return sub(Tensor::scalar(a, b.dtype()), b); }
+
+// Reductions; no dims: all of them.
+Tensor sum(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
+Tensor mean(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
+Tensor amax(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
+Tensor amin(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
+// Sums the axes that broadcasting `shape` to x's shape repeated.
+Tensor sum_to(const Tensor& x, const Dims& shape);
+
+// Shape.
+Tensor reshape(const Tensor& x, const Dims& shape);
+Tensor permute(const Tensor& x, const Dims& dims);
+Tensor transpose(const Tensor& x, int64_t a, int64_t b);
+Tensor expand(const Tensor& x, const Dims& shape);
+Tensor unsqueeze(const Tensor& x, int64_t dim);
+Tensor squeeze(const Tensor& x, int64_t dim);
+Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t stop, int64_t step = 1);
+Tensor flip(const Tensor& x, const Dims& dims);
+Tensor alias(const Tensor& x);
+Tensor cat(const TensorList& xs, int64_t dim);
+TensorList split(const Tensor& x, const Dims& sizes, int64_t dim);
+// [before, after] flattened, for the last axes; negative ones crop.
+Tensor pad(const Tensor& x, const Dims& pairs);
+
+// Indices along an axis; integer dtypes.
+Tensor index_select(const Tensor& x, const Tensor& index, int64_t dim);
+Tensor index_add(const Tensor& x, const Tensor& index, const Tensor& source, int64_t dim);
+Tensor gather(const Tensor& x, const Tensor& index, int64_t dim);
+Tensor scatter_add(const Tensor& x, const Tensor& index, const Tensor& source, int64_t dim);
+
+// Creation.
+Tensor full(const Dims& shape, double value, DType dtype);
+Tensor zeros(const Dims& shape, DType dtype);
+Tensor ones(const Dims& shape, DType dtype);
+inline Tensor zeros_like(const Tensor& x) { return zeros(x.shape(), x.dtype()); }
+Tensor arange(double start, double stop, double step, DType dtype);
+Tensor cast(const Tensor& x, DType dtype);
+Tensor clone(const Tensor& x);
+
+// Softmax and losses.
+Tensor softmax(const Tensor& x, int64_t dim);
+Tensor log_softmax(const Tensor& x, int64_t dim);
+
+}  // namespace omnigrad

@@ -1,0 +1,94 @@
+#include "autograd/node.h"
+
+#include <vector>
+
+#include "omnigrad/autograd.h"
+#include "tensor/tensor_impl.h"
+
+namespace omnigrad {
+namespace {
+uint64_t next_sequence = 1;
+bool recording = true;
+}  // namespace
+
+bool grad_enabled() { return recording; }
+bool set_grad_enabled(bool enabled) { return std::exchange(recording, enabled); }
+GradMode::GradMode(bool enabled) : previous_(set_grad_enabled(enabled)) {}
+GradMode::~GradMode() { set_grad_enabled(previous_); }
+
+Ref<Node> Node::make_leaf(TensorImpl* tensor) {
+  Ref<Node> n(new Node);
+  n->leaf = tensor;
+  n->sequence = next_sequence++;
+  n->outputs.push_back({tensor->shape, tensor->dtype});
+  return n;
+}
+
+Ref<Node> Node::make(const OpInfo& op, const void* options) {
+  Ref<Node> n(new Node);
+  n->op = &op;
+  n->options = op.copy_options(options);
+  n->sequence = next_sequence++;
+  return n;
+}
+
+void retain(Node* n) { ++n->refs; }
+
+// A chain of a million nodes must not recurse: what a node releases is queued while another one is being
+// destroyed.
+void release(Node* n) {
+  if (--n->refs) return;
+  static std::vector<Node*> queue;
+  static bool draining = false;
+  queue.push_back(n);
+  if (draining) return;
+  draining = true;
+  while (!queue.empty()) {
+    Node* next = queue.back();
+    queue.pop_back();
+    if (next->options) next->op->free_options(next->options);
+    delete next;
+  }
+  draining = false;
+}
+
+void Node::release_saved() {
+  saved_inputs.clear();
+  saved_outputs.clear();
+  released = true;
+}
+
+namespace {
+
+const SavedTensor& checked(const Node& n, const SmallVec<SavedTensor, 3>& list, size_t i) {
+  if (n.released) {
+    fail(Code::graph, "backward of ", n.op->name,
+         " a second time: its saved tensors were freed; pass retainGraph to keep them");
+  }
+  const SavedTensor& s = list[i];
+  if (s.tensor.defined() && s.tensor.version() != s.version) {
+    fail(Code::graph, "a tensor that ", n.op->name,
+         " saved for backward was changed in place since (version ", s.tensor.version(), ", saved at ",
+         s.version, ")");
+  }
+  return s;
+}
+
+}  // namespace
+
+Tensor Saved::in(size_t i) const { return checked(*node_, node_->saved_inputs, i).tensor; }
+
+Tensor Saved::out(size_t i) const {
+  const SavedTensor& s = checked(*node_, node_->saved_outputs, i);
+  Tensor t = s.tensor.detach();
+  t.impl()->node = node_;
+  t.impl()->output_index = static_cast<int>(i);
+  return t;
+}
+
+const Dims& Saved::shape(size_t input) const { return node_->inputs[input].shape; }
+DType Saved::dtype(size_t input) const { return node_->inputs[input].dtype; }
+const Dims& Saved::out_shape(size_t output) const { return node_->outputs[output].shape; }
+size_t Saved::inputs() const { return node_->inputs.size(); }
+
+}  // namespace omnigrad

@@ -1,0 +1,457 @@
+// The one binding: every op goes through `call`, whose arguments the schema describes, so that nothing here
+// names an op. Integers and doubles cross; tensors are handles, numbers into a table that JavaScript adds to
+// and releases from.
+//
+// Arguments and results lie in `scratch`, an array of doubles:
+//   call     in:  for each input in schema order: a handle, 0 for an absent one, or -1 and a number that
+//   takes the other
+//                 inputs' dtype; a variadic input: a count, then handles. Then for each option in schema
+//                 order: boolean 0 or 1; integer, number; a choice's index; dims: a count, then sizes;
+//                 padding: 1 if pairs, a count, numbers; text: a count, then char codes; an optional option:
+//                 0, or 1 and its value.
+//            out: a count, then handles; 0 for an output that an option hides.
+//   create   in:  rank, sizes.   out: handle, address
+//   meta     out: dtype, requiresGrad, isLeaf, rank, sizes
+//   read     out: address of contiguous elements, bytes; valid until the next call
+//   grad     in:  a count of ys, ys, their cotangents or 0, a count of xs, xs.   out: gradients or 0
+//   customGrad   in: inputs, outputs, which become recorded; the callback reads cotangents from scratch (0:
+//   none) and
+//                leaves handles of gradients there (0: none), which pass to the core
+//   memoryStats  out: tensors, live bytes, cached bytes, peak bytes
+//
+// Errors: a status, 0 for none, and the message from lastError(). C++ exceptions never leave; an error that a
+// JavaScript callback throws passes through the C++ frames, destructors run, and arrives as itself.
+#include <emscripten/bind.h>
+#include <emscripten/val.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "build_id.h"
+#include "omnigrad/autograd.h"
+#include "omnigrad/op.h"
+#include "parallel/parallel.h"
+#include "tensor/pool.h"
+
+namespace omnigrad {
+namespace {
+
+constexpr int kScratch = 16384;
+double scratch_area[kScratch];
+std::string last_error;
+
+// ---- handles: a slot and its generation, so that a released handle is known for what it is
+
+constexpr int kSlotBits = 20, kGenerations = 1 << 10;
+
+struct Slot {
+  Tensor tensor;
+  int generation = 0;
+};
+std::vector<Slot> slots(1);  // slot 0 is nobody's: handle 0 means absent
+std::vector<int> free_slots;
+
+int add_handle(Tensor t) {
+  int slot;
+  if (free_slots.empty()) {
+    slot = static_cast<int>(slots.size());
+    if (slot >= 1 << kSlotBits)
+      fail(Code::memory, "more than ", slot, " tensors are held: release some, or use scope()");
+    slots.emplace_back();
+  } else {
+    slot = free_slots.back();
+    free_slots.pop_back();
+  }
+  Slot& s = slots[static_cast<size_t>(slot)];
+  s.tensor = std::move(t);
+  return s.generation << kSlotBits | slot;
+}
+
+Slot* find_slot(int handle) {
+  const int slot = handle & ((1 << kSlotBits) - 1);
+  if (handle <= 0 || slot >= static_cast<int>(slots.size())) return nullptr;
+  Slot& s = slots[static_cast<size_t>(slot)];
+  return s.tensor.defined() && s.generation == handle >> kSlotBits ? &s : nullptr;
+}
+
+Slot& slot_of(int handle) {
+  Slot* s = find_slot(handle);
+  if (!s) fail(Code::disposed, "a tensor was used after it was disposed");
+  return *s;
+}
+const Tensor& tensor_of(int handle) { return slot_of(handle).tensor; }
+Tensor tensor_or_none(int handle) { return handle ? tensor_of(handle) : Tensor(); }
+
+void release_handle(int handle) {
+  Slot* s = find_slot(handle);
+  if (!s) return;
+  s->tensor = Tensor();
+  s->generation = (s->generation + 1) % kGenerations;
+  free_slots.push_back(handle & ((1 << kSlotBits) - 1));
+}
+
+// ---- errors
+
+std::string escape(const std::string& s) {
+  std::string out;
+  for (char c : s) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+void describe(const Error& e) {
+  last_error = "{\"op\":\"" + escape(e.op) + "\",\"code\":\"" + name_of(e.code) + "\",\"message\":\"" +
+               escape(e.message) + "\",\"shapes\":[";
+  for (size_t i = 0; i < e.shapes.size(); ++i) last_error += (i ? "," : "") + text(e.shapes[i]);
+  last_error += "]}";
+}
+
+enum Status { kOk = 0, kError = 1, kOutOfMemory = 2 };
+
+template <class F>
+int guarded(const F& f) {
+  try {
+    f();
+    return kOk;
+  } catch (const Error& e) {
+    describe(e);
+    return e.code == Code::memory ? kOutOfMemory : kError;
+  } catch (const std::bad_alloc&) {
+    // Without a word more of memory: this string is in the program.
+    last_error = R"({"op":"","code":"memory","message":"out of memory","shapes":[]})";
+    return kOutOfMemory;
+  } catch (const std::exception& e) {
+    describe(Error(Code::state, e.what()));
+    return kError;
+  }
+}
+
+// ---- reading and writing scratch
+
+class Reader {
+ public:
+  double number() {
+    if (at_ >= kScratch) fail(Code::argument, "more arguments than fit");
+    return scratch_area[at_++];
+  }
+  int64_t integer() { return static_cast<int64_t>(number()); }
+  int handle() { return static_cast<int>(number()); }
+  size_t count() {
+    const double n = number();
+    if (!(n >= 0 && n <= kScratch)) fail(Code::argument, "a list of ", n, " arguments does not fit");
+    return static_cast<size_t>(n);
+  }
+  Dims dims() {
+    Dims d;
+    for (size_t n = count(); n > 0; --n) d.push_back(integer());
+    return d;
+  }
+
+ private:
+  int at_ = 0;
+};
+
+class Writer {
+ public:
+  void put(double x) { scratch_area[at_++] = x; }
+
+ private:
+  int at_ = 0;
+};
+
+OptionValue read_option(const OptionInfo& o, Reader& r) {
+  if (o.nullable && r.number() == 0) return {};
+  switch (o.type) {
+    case OptionType::boolean:
+      return r.number() != 0;
+    case OptionType::integer:
+      return r.integer();
+    case OptionType::number:
+      return r.number();
+    case OptionType::choice: {
+      const int64_t i = r.integer();
+      if (i < 0 || i >= static_cast<int64_t>(o.choices.size()))
+        fail(Code::option, o.name, " has no choice ", i);
+      return i;
+    }
+    case OptionType::dims:
+      return r.dims();
+    case OptionType::padding: {
+      Padding p;
+      p.pairs = r.number() != 0;
+      p.values = r.dims();
+      return p;
+    }
+    case OptionType::text:
+      break;
+  }
+  std::string s;
+  for (size_t n = r.count(); n > 0; --n) s += static_cast<char>(r.integer());
+  return s;
+}
+
+// A number among the inputs takes the dtype of the first tensor among them.
+Tensor weak_scalar(double value, const InputInfo& info, const TensorList& inputs) {
+  for (const Tensor& t : inputs) {
+    if (!t) continue;
+    if (is_integer(t.dtype()) && value != std::floor(value)) {
+      fail(Code::dtype, "number ", value, " beside a tensor of ", t.dtype(),
+           ": cast the tensor to a floating dtype first");
+    }
+    return Tensor::scalar(value, t.dtype());
+  }
+  fail(Code::argument, info.name, " is a number, and so are all other inputs: one must be a tensor");
+}
+
+TensorList read_inputs(const OpInfo& op, Reader& r) {
+  TensorList inputs;
+  struct Weak {
+    size_t place;
+    double value;
+    const InputInfo* info;
+  };
+  SmallVec<Weak, 2> weak;
+  for (const InputInfo& info : op.inputs) {
+    const size_t n = info.variadic ? r.count() : 1;
+    for (size_t i = 0; i < n; ++i) {
+      const int handle = r.handle();
+      if (handle == -1) weak.push_back({inputs.size(), r.number(), &info});
+      inputs.push_back(handle == -1 ? Tensor() : tensor_or_none(handle));
+    }
+  }
+  for (const Weak& w : weak) inputs[w.place] = weak_scalar(w.value, *w.info, inputs);
+  return inputs;
+}
+
+// Options of a call, made from defaults and freed with it.
+class OptionsBox {
+ public:
+  explicit OptionsBox(const OpInfo& op) : op_(op), options_(op.copy_options(nullptr)) {}
+  OptionsBox(const OptionsBox&) = delete;
+  OptionsBox& operator=(const OptionsBox&) = delete;
+  ~OptionsBox() { op_.free_options(options_); }
+  void* get() const { return options_; }
+
+ private:
+  const OpInfo& op_;
+  void* options_;
+};
+
+bool hidden(const OpInfo& op, const OptionsBox& options, size_t output) {
+  const std::string& when = op.outputs[std::min(output, op.outputs.size() - 1)].when;
+  if (when.empty()) return false;
+  for (const OptionInfo& o : op.options) {
+    if (o.name == when) return !std::get<bool>(o.get(options.get()));
+  }
+  return false;
+}
+
+// An error before the op's own dispatch (a disposed input, say) names the op too.
+template <class F>
+void naming(const OpInfo& op, const F& f) {
+  try {
+    f();
+  } catch (Error& e) {
+    if (e.op.empty()) {
+      e.op = op.name;
+      e.message = op.name + ": " + e.message;
+    }
+    throw;
+  }
+}
+
+int call(int index) {
+  return guarded([index] {
+    const OpInfo& op = *all_ops()[static_cast<size_t>(index)];
+    naming(op, [&op] {
+      Reader r;
+      const TensorList inputs = read_inputs(op, r);
+      OptionsBox options(op);
+      for (const OptionInfo& o : op.options) o.set(options.get(), read_option(o, r));
+      TensorList outputs = dispatch(op, options.get(), inputs);
+      Writer w;
+      w.put(static_cast<double>(outputs.size()));
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        w.put(hidden(op, options, i) ? 0 : add_handle(std::move(outputs[i])));
+      }
+    });
+  });
+}
+
+int create(int dtype) {
+  return guarded([dtype] {
+    Reader r;
+    Tensor t = Tensor::empty(r.dims(), static_cast<DType>(dtype));
+    Writer w;
+    const auto address = reinterpret_cast<uintptr_t>(t.raw());
+    w.put(add_handle(std::move(t)));
+    w.put(static_cast<double>(address));
+  });
+}
+
+int meta(int handle) {
+  return guarded([handle] {
+    const Tensor& t = tensor_of(handle);
+    Writer w;
+    w.put(static_cast<double>(t.dtype()));
+    w.put(t.requires_grad());
+    w.put(t.is_leaf());
+    w.put(static_cast<double>(t.rank()));
+    for (int64_t d : t.shape()) w.put(static_cast<double>(d));
+  });
+}
+
+int read(int handle) {
+  return guarded([handle] {
+    static Tensor held;  // keeps a contiguous copy alive until the next call
+    held = Tensor();
+    held = tensor_of(handle).contiguous();
+    Writer w;
+    w.put(static_cast<double>(reinterpret_cast<uintptr_t>(held.raw())));
+    w.put(static_cast<double>(held.numel()) * static_cast<double>(size_of(held.dtype())));
+  });
+}
+
+int alias_handle(int handle) {
+  Slot* s = find_slot(handle);
+  return s ? add_handle(s->tensor) : 0;
+}
+int detach(int handle) {
+  Slot* s = find_slot(handle);
+  return s ? add_handle(s->tensor.detach()) : 0;
+}
+
+int set_requires_grad(int handle, bool on) {
+  return guarded([=] { Tensor(tensor_of(handle)).set_requires_grad(on); });
+}
+
+int grad_of(int handle) {
+  Slot* s = find_slot(handle);
+  if (!s) return 0;
+  Tensor g = s->tensor.grad();
+  return g ? add_handle(std::move(g)) : 0;
+}
+
+int set_grad(int handle, int grad_handle) {
+  return guarded([=] { tensor_of(handle).set_grad(tensor_or_none(grad_handle)); });
+}
+
+int run_backward(int y, int gy, bool retain_graph, bool create_graph) {
+  return guarded([=] {
+    const Tensor output = tensor_of(y), cotangent = tensor_or_none(gy);
+    backward(output, cotangent, {.retain_graph = retain_graph, .create_graph = create_graph});
+  });
+}
+
+int run_grad(bool retain_graph, bool create_graph, bool allow_unused) {
+  return guarded([=] {
+    Reader r;
+    TensorList y, gy, x;
+    const size_t n = r.count();
+    for (size_t i = 0; i < n; ++i) y.push_back(tensor_of(r.handle()));
+    for (size_t i = 0; i < n; ++i) gy.push_back(tensor_or_none(r.handle()));
+    for (size_t m = r.count(); m > 0; --m) x.push_back(tensor_of(r.handle()));
+    TensorList grads = grad(
+        y, x, gy, {.retain_graph = retain_graph, .create_graph = create_graph, .allow_unused = allow_unused});
+    Writer w;
+    for (Tensor& g : grads) w.put(g ? add_handle(std::move(g)) : 0);
+  });
+}
+
+TensorList call_back(const emscripten::val& callback, Cotangents g, size_t inputs) {
+  Writer w;
+  for (const Tensor& t : g) w.put(t ? add_handle(t) : 0);
+  callback();
+  Reader r;
+  TensorList grads;
+  for (size_t i = 0; i < inputs; ++i) {
+    const int handle = r.handle();
+    grads.push_back(tensor_or_none(handle));
+    release_handle(handle);
+  }
+  return grads;
+}
+
+int custom_grad(int inputs, int outputs, emscripten::val callback) {
+  return guarded([&] {
+    Reader r;
+    TensorList in, out;
+    SmallVec<int, 2> places;
+    for (int i = 0; i < inputs; ++i) in.push_back(tensor_of(r.handle()));
+    for (int i = 0; i < outputs; ++i) {
+      places.push_back(r.handle());
+      out.push_back(tensor_of(places.back()));
+    }
+    auto shared = std::make_shared<emscripten::val>(std::move(callback));
+    TensorList recorded =
+        record_external(in, out, [shared, n = in.size()](Cotangents g) { return call_back(*shared, g, n); });
+    for (size_t i = 0; i < places.size(); ++i) slot_of(places[i]).tensor = recorded[i];
+  });
+}
+
+void memory_stats() {
+  const pool::Stats s = pool::stats();
+  Writer w;
+  w.put(static_cast<double>(live_tensors()));
+  w.put(static_cast<double>(s.live));
+  w.put(static_cast<double>(s.cached));
+  w.put(static_cast<double>(s.peak));
+}
+
+// Whose bits are the same in every engine, unlike Math's. The order is runtime.ts'.
+double math(int function, double x, double y) {
+  switch (function) {
+    case 0:
+      return std::exp(x);
+    case 1:
+      return std::log(x);
+    case 2:
+      return std::sin(x);
+    case 3:
+      return std::cos(x);
+    case 4:
+      return std::tan(x);
+    case 5:
+      return std::tanh(x);
+    default:
+      return std::pow(x, y);
+  }
+}
+
+}  // namespace
+}  // namespace omnigrad
+
+EMSCRIPTEN_BINDINGS(omnigrad) {
+  using namespace omnigrad;
+  using emscripten::function;
+  function("schemaJson", &schema_json);
+  function("buildId", +[] { return std::string(build_id()); });
+  function("lastError", +[] { return last_error; });
+  function("scratch", +[] { return reinterpret_cast<uintptr_t>(scratch_area); });
+  function("scratchSize", +[] { return kScratch; });
+  function("call", &call);
+  function("create", &create);
+  function("meta", &meta);
+  function("read", &read);
+  function("release", &release_handle);
+  function("alias", &alias_handle);
+  function("detach", &detach);
+  function("setRequiresGrad", &set_requires_grad);
+  function("gradOf", &grad_of);
+  function("setGrad", &set_grad);
+  function("backward", &run_backward);
+  function("grad", &run_grad);
+  function("setGradMode", &set_grad_enabled);
+  function("customGrad", &custom_grad);
+  function("memoryStats", &memory_stats);
+  function("setThreads", +[](int n) { parallel::start(n); });
+  function("threads", &parallel::threads);
+  function("stop", &parallel::stop);
+  function("math", &math);
+}
