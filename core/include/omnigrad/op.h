@@ -262,8 +262,14 @@ const OpInfo& info_of() {
   static const OpInfo info = [] {
     using O = typename OptionsOf<Op>::type;
     OpInfo i = Op::schema().info;
-    i.copy_options = [](const void* o) -> void* { return o ? new O(*static_cast<const O*>(o)) : new O(); };
-    i.free_options = [](void* o) { delete static_cast<O*>(o); };
+    if constexpr (std::is_empty_v<O>) {
+      static O none;
+      i.copy_options = [](const void*) -> void* { return &none; };
+      i.free_options = [](void*) {};
+    } else {
+      i.copy_options = [](const void* o) -> void* { return o ? new O(*static_cast<const O*>(o)) : new O(); };
+      i.free_options = [](void* o) { delete static_cast<O*>(o); };
+    }
     i.shape = [](const void* o, Inputs in) { return Op::shape(*static_cast<const O*>(o), in); };
     if constexpr (requires { &Op::forward; }) {
       i.forward = [](const void* o, Inputs in, TensorList& out) {

@@ -48,6 +48,9 @@ inline Tensor operator*(const Tensor& a, double b) { return mul(a, Tensor::scala
 inline Tensor operator/(const Tensor& a, double b) { return div(a, Tensor::scalar(b, a.dtype())); }
 inline Tensor operator-(double a, const Tensor& b) { return sub(Tensor::scalar(a, b.dtype()), b); }
 
+// sum += x without recording, into sum's own memory where nobody else holds it: how gradients are added up.
+void accumulate(Tensor& sum, const Tensor& x);
+
 // Reductions; no dims: all of them.
 Tensor sum(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
 Tensor mean(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
@@ -89,5 +92,34 @@ Tensor clone(const Tensor& x);
 // Softmax and losses.
 Tensor softmax(const Tensor& x, int64_t dim);
 Tensor log_softmax(const Tensor& x, int64_t dim);
+
+// Interpolation and pooling of all axes but the first two, any number of them.
+struct InterpolateOptions {
+  enum class Mode { nearest, nearest_exact, linear, cubic, lanczos3, bilinear, trilinear, bicubic };
+  std::optional<Dims> size;            // either this
+  std::optional<double> scale_factor;  // or this
+  Mode mode = Mode::nearest;
+  bool align_corners = false, antialias = false;
+};
+struct AvgPoolOptions {
+  Dims kernel_size{2};
+  std::optional<Dims> stride;  // none: kernel_size
+  Padding padding{{0}, false};
+  bool ceil_mode = false, count_include_pad = true;
+  std::optional<int64_t> divisor_override;
+};
+struct MaxPoolOptions {
+  Dims kernel_size{2};
+  std::optional<Dims> stride;  // none: kernel_size
+  Padding padding{{0}, false};
+  Dims dilation{1};
+  bool ceil_mode = false, return_indices = false;
+};
+Tensor interpolate(const Tensor& x, const InterpolateOptions& options);
+Tensor avg_pool(const Tensor& x, const AvgPoolOptions& options);
+Tensor adaptive_avg_pool(const Tensor& x, const Dims& output_size);
+// [y, int64 indices into the flattened spatial axes]
+TensorList max_pool(const Tensor& x, const MaxPoolOptions& options);
+TensorList adaptive_max_pool(const Tensor& x, const Dims& output_size);
 
 }  // namespace omnigrad

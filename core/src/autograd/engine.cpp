@@ -152,10 +152,12 @@ class Run {
 
   void accumulate(Node* n, int output, Tensor g) {
     Tensor& sum = find(n)->cotangents[static_cast<size_t>(output)];
-    if (sum.defined()) {
+    if (!sum.defined()) {
+      sum = std::move(g);
+    } else if (options_.create_graph) {
       sum = add(sum, g);
     } else {
-      sum = std::move(g);
+      omnigrad::accumulate(sum, g);
     }
   }
 
@@ -180,10 +182,10 @@ Tensor default_cotangent(const Tensor& y, const Tensor& gy) {
 void add_to_leaf(const Visit& v, const Tensor& g, bool create_graph) {
   if (!v.node->leaf) return;  // the tensor is gone, and with it whoever would read its gradient
   Ref<TensorImpl> leaf(v.node->leaf);
-  if (leaf->grad.defined()) {
-    leaf->grad = add(leaf->grad, g);
-  } else if (create_graph) {
-    leaf->grad = g;
+  if (create_graph) {
+    leaf->grad = leaf->grad.defined() ? add(leaf->grad, g) : g;
+  } else if (leaf->grad.defined()) {
+    accumulate(leaf->grad, g);
   } else {
     // The caller may go on to scale the gradient in place: it shares its storage with nobody.
     leaf->grad = g.uniquely_held() && g.is_contiguous() ? g : clone(g).detach();

@@ -5,6 +5,7 @@
 // 0 and the exponent is not negative; sqrt' at 0 is infinite, as the limit says.
 #include "kernels/elementwise.h"
 
+#include "omnigrad/autograd.h"
 #include "omnigrad/ops.h"
 
 namespace omnigrad {
@@ -326,6 +327,17 @@ struct Where {
 OMNIGRAD_OP(Where)
 
 }  // namespace
+
+void accumulate(Tensor& sum, const Tensor& x) {
+  if (!sum.uniquely_held() || !sum.is_contiguous() || !(sum.shape() == x.shape())) {
+    GradMode off(false);
+    sum = add(sum, x);
+    return;
+  }
+  kernels::binary(Binary::add, sum.dtype(), operand(sum), operand(x), sum.raw(), sum.shape().data(),
+                  static_cast<int>(sum.rank()));
+  sum.bump_version();
+}
 
 Tensor add(const Tensor& a, const Tensor& b) { return apply1<Add>({a, b}); }
 Tensor sub(const Tensor& a, const Tensor& b) { return apply1<Sub>({a, b}); }
