@@ -1,0 +1,251 @@
+// Convolution and its two gradients against plain loops in double: ranks, strides, groups, every block edge,
+// any threads.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "kernels/conv.h"
+#include "parallel/parallel.h"
+
+namespace omnigrad::kernels {
+namespace {
+
+struct Axis {
+  int64_t in, kernel, stride = 1, pad_lo = 0, pad_hi = 0, dilation = 1;
+};
+
+ConvShape make_shape(int64_t batch, int64_t in, int64_t out, int64_t groups, const std::vector<Axis>& axes) {
+  ConvShape s;
+  s.rank = static_cast<int>(axes.size());
+  s.batch = batch, s.in_channels = in, s.out_channels = out, s.groups = groups;
+  for (int i = 0; i < s.rank; ++i) {
+    const Axis& a = axes[i];
+    s.in[i] = a.in, s.kernel[i] = a.kernel, s.stride[i] = a.stride, s.dilation[i] = a.dilation,
+    s.pad[i] = a.pad_lo;
+    const int64_t room = a.in + a.pad_lo + a.pad_hi - a.dilation * (a.kernel - 1) - 1;
+    s.out[i] = room < 0 ? 0 : room / a.stride + 1;
+  }
+  return s;
+}
+
+std::string text(const ConvShape& s) {
+  std::string r = "n" + std::to_string(s.batch) + " c" + std::to_string(s.in_channels) + " o" +
+                  std::to_string(s.out_channels) + " g" + std::to_string(s.groups);
+  for (int i = 0; i < s.rank; ++i)
+    r += " [in " + std::to_string(s.in[i]) + " k " + std::to_string(s.kernel[i]) + " s " +
+         std::to_string(s.stride[i]) + " p " + std::to_string(s.pad[i]) + " d " +
+         std::to_string(s.dilation[i]) + " out " + std::to_string(s.out[i]) + "]";
+  return r;
+}
+
+int64_t product(const int64_t* v, int n) {
+  int64_t r = 1;
+  for (int i = 0; i < n; ++i) r *= v[i];
+  return r;
+}
+
+template <class T>
+std::vector<T> numbers(int64_t n, uint32_t seed) {
+  std::vector<T> v(static_cast<size_t>(n));
+  for (T& x : v) {
+    seed = seed * 1664525u + 1013904223u;
+    x = static_cast<T>(static_cast<int32_t>(seed >> 8) - (1 << 23)) / (1 << 23);
+  }
+  return v;
+}
+
+// Calls use(x index, weight index, y index) for every term of the trilinear form.
+template <class Use>
+void for_terms(const ConvShape& s, Use&& use) {
+  const int64_t in = product(s.in, s.rank), out = product(s.out, s.rank), taps = product(s.kernel, s.rank);
+  const int64_t cg = s.in_channels / s.groups, og = s.out_channels / s.groups;
+  for (int64_t p = 0; p < out; ++p)
+    for (int64_t t = 0; t < taps; ++t) {
+      int64_t rp = p, rt = t, at = 0, stride = 1;
+      bool inside = true;
+      for (int i = s.rank - 1; i >= 0; --i) {
+        const int64_t q = rp % s.out[i] * s.stride[i] - s.pad[i] + rt % s.kernel[i] * s.dilation[i];
+        inside &= q >= 0 && q < s.in[i];
+        at += q * stride;
+        stride *= s.in[i];
+        rp /= s.out[i], rt /= s.kernel[i];
+      }
+      if (!inside) continue;
+      for (int64_t n = 0; n < s.batch; ++n)
+        for (int64_t o = 0; o < s.out_channels; ++o)
+          for (int64_t c = 0; c < cg; ++c)
+            use((n * s.in_channels + o / og * cg + c) * in + at, (o * cg + c) * taps + t,
+                (n * s.out_channels + o) * out + p);
+    }
+}
+
+template <class T>
+struct Results {
+  std::vector<T> y, gx, gw;
+};
+
+template <class T>
+Results<T> run(const ConvShape& s, bool with_bias) {
+  const int64_t nx = s.batch * s.in_channels * product(s.in, s.rank);
+  const int64_t ny = s.batch * s.out_channels * product(s.out, s.rank);
+  const int64_t nw = s.out_channels * (s.in_channels / s.groups) * product(s.kernel, s.rank);
+  const auto x = numbers<T>(nx, 1), w = numbers<T>(nw, 2), gy = numbers<T>(ny, 3),
+             bias = numbers<T>(s.out_channels, 4);
+  const T nan = static_cast<T>(NAN);
+  Results<T> r{std::vector<T>(ny, nan), std::vector<T>(nx, nan), std::vector<T>(nw, nan)};
+  const auto scratch = [](size_t bytes) { return std::vector<char>(bytes, static_cast<char>(0xff)); };
+  auto ws = scratch(conv_forward_workspace<T>(s));
+  conv_forward<T>(s, x.data(), w.data(), with_bias ? bias.data() : nullptr, r.y.data(), ws.data());
+  ws = scratch(conv_input_grad_workspace<T>(s));
+  conv_input_grad<T>(s, gy.data(), w.data(), r.gx.data(), ws.data());
+  ws = scratch(conv_weight_grad_workspace<T>(s));
+  conv_weight_grad<T>(s, gy.data(), x.data(), r.gw.data(), ws.data());
+  return r;
+}
+
+template <class T>
+void compare(const std::vector<T>& got, const std::vector<double>& sum, const std::vector<double>& size,
+             const char* what, const ConvShape& s) {
+  const double eps = sizeof(T) == 4 ? 2e-6 : 4e-15;
+  for (size_t i = 0; i < got.size(); ++i)
+    if (!(std::fabs(got[i] - sum[i]) <= eps * (size[i] + 1e-30))) {
+      ADD_FAILURE() << what << " of " << text(s) << " at " << i << ": " << got[i] << " for " << sum[i];
+      return;
+    }
+}
+
+template <class T>
+void check(const ConvShape& s, bool with_bias) {
+  const Results<T> r = run<T>(s, with_bias);
+  const auto x = numbers<T>(static_cast<int64_t>(r.gx.size()), 1),
+             w = numbers<T>(static_cast<int64_t>(r.gw.size()), 2),
+             gy = numbers<T>(static_cast<int64_t>(r.y.size()), 3), bias = numbers<T>(s.out_channels, 4);
+  std::vector<double> y(r.y.size()), ys(y.size()), gx(x.size()), gxs(x.size()), gw(w.size()), gws(w.size());
+  const int64_t out = product(s.out, s.rank);
+  if (with_bias)
+    for (size_t i = 0; i < y.size(); ++i) y[i] = bias[i / out % s.out_channels], ys[i] = std::fabs(y[i]);
+  for_terms(s, [&](int64_t i, int64_t j, int64_t k) {
+    const double a = static_cast<double>(x[i]) * w[j], b = static_cast<double>(gy[k]) * w[j],
+                 c = static_cast<double>(gy[k]) * x[i];
+    y[k] += a, ys[k] += std::fabs(a);
+    gx[i] += b, gxs[i] += std::fabs(b);
+    gw[j] += c, gws[j] += std::fabs(c);
+  });
+  compare(r.y, y, ys, "y", s);
+  compare(r.gx, gx, gxs, "gx", s);
+  compare(r.gw, gw, gws, "gw", s);
+}
+
+void check_both(const ConvShape& s, bool with_bias = false) {
+  check<float>(s, with_bias);
+  check<double>(s, with_bias);
+}
+
+TEST(ConvKernel, ChannelsAndGroups) {
+  for (int64_t c : {1, 2, 3, 4, 5, 8, 9})
+    for (int64_t o : {1, 2, 3, 4, 5, 7, 8, 9, 65})
+      check_both(make_shape(2, c, o, 1, {{5, 3, 1, 1, 1}, {7, 3, 1, 1, 1}}), o % 2);
+  for (int64_t g : {2, 3, 6, 18})
+    for (int64_t cg : {1, 2, 3, 5})
+      for (int64_t og : {1, 2, 3, 4, 5})
+        check_both(make_shape(2, g * cg, g * og, g, {{5, 3, 1, 1, 1}, {6, 2, 2, 1, 0}}), og % 2);
+}
+
+TEST(ConvKernel, FewRows) {
+  for (int64_t g : {15, 16, 17, 31, 32, 33, 65})
+    for (int64_t og : {1, 2})
+      check_both(make_shape(2, g, g * og, g, {{9, 3, 1, 1, 1}, {13, 3, 2, 1, 1}}), og == 1);
+  for (int64_t c : {15, 16, 17, 33})
+    for (int64_t o : {1, 2})
+      check_both(make_shape(3, c * 2, o * 2, 2, {{9, 3, 1, 1, 1}, {13, 3, 2, 1, 1}}), o == 1);
+  check_both(make_shape(1, 18, 18, 18, {{70, 50, 1, 9, 9}, {70, 52, 1, 9, 9}}));
+}
+
+TEST(ConvKernel, SizesStridesDilations) {
+  for (int64_t in : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 65})
+    for (int64_t kernel : {1, 2, 3, 5})
+      for (int64_t stride : {1, 2, 3, 4})
+        for (int64_t dilation : {1, 2, 3})
+          for (int64_t pad : {0, 1, 4}) {
+            if (in + 2 * pad - dilation * (kernel - 1) < 1) continue;
+            check<float>(make_shape(2, 2, 3, 1, {{in, kernel, stride, pad, pad, dilation}}), false);
+            check<double>(make_shape(3, 3, 2, 1, {{in, kernel, stride, pad, pad / 2, dilation}}), true);
+          }
+}
+
+TEST(ConvKernel, BlockEdges) {
+  // Positions around a block, depth around a block of channels and of taps, rows around a block of rows.
+  for (int64_t width : {63, 64, 65, 255, 256, 257, 511, 512, 513}) {
+    check<float>(make_shape(1, 1, 5, 1, {{width, 3, 1, 1, 1}}), true);
+    check<float>(make_shape(3, 2, 1, 1, {{width, 3, 2, 1, 1}}), true);
+  }
+  for (int64_t c : {63, 64, 65, 129})
+    check<float>(make_shape(1, c, 6, 1, {{5, 3, 1, 1, 1}, {6, 3, 1, 1, 1}}), true);
+  check_both(make_shape(1, 2, 3, 1, {{40, 25, 1, 3, 3}, {41, 26, 1, 3, 3}}), true);
+  check_both(make_shape(2, 3, 130, 1, {{4, 3, 1, 1, 1}, {5, 3, 1, 1, 1}}), true);
+  check_both(make_shape(1, 40, 66, 1, {{9, 3, 2, 1, 1}, {9, 3, 2, 1, 1}}));
+  check_both(make_shape(1, 7, 2, 1, {{300, 5, 1, 2, 2}}));
+  check_both(make_shape(50, 300, 6, 1, {{1, 1}}));
+}
+
+TEST(ConvKernel, AnyRank) {
+  for (int rank = 1; rank <= 8; ++rank) {
+    std::vector<Axis> axes;
+    for (int i = 0; i < rank; ++i)
+      axes.push_back({rank > 5 ? 2 + i % 2 : 4 - i % 2, 1 + (i + rank) % 2 + (rank < 5), 1 + i % 2, i % 2,
+                      (i + 1) % 2, 1});
+    check_both(make_shape(2, 4, 6, 2, axes), true);
+  }
+  check_both(make_shape(1, 3, 3, 3, {{6, 3, 1, 1, 1}, {5, 3, 2, 2, 0}, {7, 3, 1, 0, 1, 2}}), true);
+}
+
+TEST(ConvKernel, OddShapes) {
+  check_both(make_shape(0, 3, 4, 1, {{5, 3}, {5, 3}}), true);              // no images
+  check_both(make_shape(2, 0, 4, 1, {{5, 3}, {5, 3}}), true);              // no input channels
+  check_both(make_shape(2, 3, 0, 1, {{5, 3}, {5, 3}}), true);              // no output channels
+  check_both(make_shape(2, 3, 4, 1, {{2, 3}, {5, 3}}), true);              // no outputs
+  check_both(make_shape(2, 3, 4, 1, {{0, 3, 1, 2, 2}, {5, 3}}), true);     // padding only
+  check_both(make_shape(2, 3, 4, 1, {{7, 2, 5}, {8, 1, 3}}), true);        // stride beyond the kernel
+  check_both(make_shape(2, 3, 4, 1, {{3, 1, 1, 4, 5}, {2, 2, 2, 5, 1}}));  // windows wholly in padding
+  check_both(make_shape(2, 3, 4, 1,
+                        {{9, 3, 4, 2, 2, 2}, {10, 3, 6, 1, 4, 3}}));  // stride and dilation share a factor
+  check_both(make_shape(2, 3, 4, 1, {{9, 3, 1, -1, -2}}));            // cropping
+}
+
+template <class T>
+std::vector<Results<T>> threaded_results() {
+  std::vector<Results<T>> r;
+  for (const ConvShape& s : {make_shape(4, 16, 24, 1, {{28, 3, 1, 1, 1}, {28, 3, 1, 1, 1}}),
+                             make_shape(16, 1, 8, 1, {{28, 3, 1, 1, 1}, {28, 3, 2, 1, 1}}),
+                             make_shape(1, 128, 130, 1, {{7, 3, 1, 1, 1}, {7, 3, 1, 1, 1}}),
+                             make_shape(4, 48, 48, 48, {{20, 3, 1, 1, 1}, {20, 3, 2, 1, 1}}),
+                             make_shape(8, 4, 1, 1, {{30, 5, 1, 2, 2}, {33, 5, 1, 2, 2}})})
+    r.push_back(run<T>(s, true));
+  return r;
+}
+
+template <class T>
+void same_on_any_threads() {
+  const auto serial = threaded_results<T>();
+  const auto same = [](const std::vector<T>& a, const std::vector<T>& b) {
+    return std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+  };
+  for (int threads : {1, 2, 3, 4}) {
+    parallel::start(threads);
+    const auto r = threaded_results<T>();
+    parallel::stop();
+    for (size_t i = 0; i < r.size(); ++i)
+      EXPECT_TRUE(same(r[i].y, serial[i].y) && same(r[i].gx, serial[i].gx) && same(r[i].gw, serial[i].gw))
+          << i << " on " << threads;
+  }
+}
+TEST(ConvKernel, SameBitsOnAnyThreads) {
+  same_on_any_threads<float>();
+  same_on_any_threads<double>();
+}
+
+}  // namespace
+}  // namespace omnigrad::kernels
