@@ -5,4 +5,4 @@ import { setUp } from './lib/setup.mjs';
 
 setUp();
 await build('the package', packageBuild);
-runOrExit('node', ['web/demos/mnist/train.mjs', ...process.argv.slice(2)]);
+runOrExit('node', ['web/demos/node/mnist.mjs', ...process.argv.slice(2)]);
