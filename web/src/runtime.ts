@@ -1,0 +1,145 @@
+// The one place that talks to the module: its memory, its scratch area, its statuses. Handles are plain integers here;
+// what a tensor is, and who frees it, is tensor.ts and scope.ts.
+
+import { type DType, type TypedArray, dtypes, itemSize, typedView } from './dtype.js';
+import { OmnigradError, failure } from './errors.js';
+import type { Binding, WasmModule } from './loader/binding.js';
+import type { Schema } from './schema.js';
+import { type OpCodec, compileOp } from './wire.js';
+
+/** A running module. */
+export class Runtime {
+  readonly module: WasmModule;
+  readonly memory: WebAssembly.Memory;
+  readonly schema: Schema;
+  readonly ops: ReadonlyMap<string, OpCodec>;
+  #scratch: Float64Array;
+  readonly #scratchAt: number;
+  readonly #scratchSize: number;
+
+  constructor(module: WasmModule, memory: WebAssembly.Memory) {
+    this.module = module;
+    this.memory = memory;
+    this.schema = JSON.parse(module.schemaJson()) as Schema;
+    this.ops = new Map(this.schema.ops.map((op, index) => [op.name, compileOp(op, index)]));
+    this.#scratchAt = module.scratch();
+    this.#scratchSize = module.scratchSize();
+    this.#scratch = new Float64Array(memory.buffer, this.#scratchAt, this.#scratchSize);
+  }
+
+  /** The scratch area; a view made afresh when the memory grew, so never to be held across a call. */
+  get scratch(): Float64Array {
+    if (this.#scratch.buffer !== this.memory.buffer) {
+      this.#scratch = new Float64Array(this.memory.buffer, this.#scratchAt, this.#scratchSize);
+    }
+    return this.#scratch;
+  }
+
+  /** Throws the module's last error unless `status` is 0. */
+  check(status: number, op: string): void {
+    if (status !== 0) throw this.#lastError(op);
+  }
+
+  #lastError(op: string): OmnigradError {
+    const told = JSON.parse(this.module.lastError()) as {
+      op?: string;
+      code?: string;
+      message?: string;
+      shapes?: number[][];
+    };
+    const name = told.op === undefined || told.op === '' ? op : told.op;
+    const text = told.message ?? 'failed';
+    return new OmnigradError(text.startsWith(`${name}:`) ? text : `${name}: ${text}`, {
+      op: name,
+      code: told.code ?? 'internal',
+      shapes: told.shapes ?? [],
+    });
+  }
+}
+
+let current: Runtime | undefined;
+
+export function installRuntime(module: WasmModule, memory: WebAssembly.Memory): void {
+  current = new Runtime(module, memory);
+}
+
+export function uninstallRuntime(): void {
+  current?.module.PThread?.terminateAllThreads();
+  current = undefined;
+}
+
+/** The running module. @throws OmnigradError `not-initialised` before `init`, naming `op`. */
+export function runtime(op: string): Runtime {
+  if (!current) throw failure(op, 'not-initialised', 'omnigrad has not been started; await init() first');
+  return current;
+}
+
+/** The running module, or undefined; for releases that may come after the end. */
+export function runtimeIfAny(): Runtime | undefined {
+  return current;
+}
+
+/** Shape and type of a handle. */
+export interface Meta {
+  readonly dtype: DType;
+  readonly requiresGrad: boolean;
+  readonly isLeaf: boolean;
+  readonly shape: readonly number[];
+}
+
+export function metaOf(rt: Runtime, handle: number, op: string): Meta {
+  rt.check(rt.module.meta(handle), op);
+  const s = rt.scratch;
+  const ndim = at(s, 3);
+  const dtype = dtypes[at(s, 0)];
+  if (dtype === undefined) throw failure(op, 'internal', `the module knows a dtype ${at(s, 0)}`);
+  return {
+    dtype,
+    requiresGrad: at(s, 1) !== 0,
+    isLeaf: at(s, 2) !== 0,
+    shape: Object.freeze(Array.from(s.subarray(4, 4 + ndim))),
+  };
+}
+
+/** A new tensor of this shape and a view of its (uninitialised) elements, valid until the next call. */
+export function createHandle(
+  rt: Runtime,
+  dtype: DType,
+  shape: readonly number[],
+  op: string,
+): { handle: number; elements: TypedArray } {
+  const s = rt.scratch;
+  s[0] = shape.length;
+  s.set(shape, 1);
+  rt.check(rt.module.create(dtypes.indexOf(dtype)), op);
+  const [handle, pointer] = [at(rt.scratch, 0), at(rt.scratch, 1)];
+  const count = shape.reduce((product, size) => product * size, 1);
+  return { handle, elements: typedView(dtype, rt.memory.buffer, pointer, count) };
+}
+
+/** A copy of a tensor's elements, in row order. */
+export function readHandle(rt: Runtime, handle: number, dtype: DType, op: string): TypedArray {
+  rt.check(rt.module.read(handle), op);
+  const [pointer, bytes] = [at(rt.scratch, 0), at(rt.scratch, 1)];
+  return typedView(dtype, rt.memory.buffer, pointer, bytes / itemSize(dtype)).slice();
+}
+
+/** The core's transcendentals, whose bits are the same in every engine; unlike Math's. */
+export function math(fn: MathFunction, x: number, y = 0): number {
+  return runtime('math').module.math(mathFunctions.indexOf(fn), x, y);
+}
+
+/** The operations of the running module: inputs, options, outputs, documentation. */
+export function schema(): Schema {
+  return runtime('schema').schema;
+}
+
+const mathFunctions = ['exp', 'log', 'sin', 'cos', 'tan', 'tanh', 'pow'] as const;
+export type MathFunction = (typeof mathFunctions)[number];
+
+/** An element that is there by the binding's contract. */
+export function at(values: ArrayLike<number>, index: number): number {
+  return values[index] ?? NaN;
+}
+
+export type { Binding };

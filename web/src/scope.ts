@@ -1,0 +1,166 @@
+// Who frees a tensor. A tensor made inside a scope is freed when the scope ends, unless the scope returns it or it was
+// kept; one made outside belongs to the garbage collector, which is slow to notice wasm memory. No tensor logic here.
+
+import { failure } from './errors.js';
+import { runtime, runtimeIfAny } from './runtime.js';
+import type { Tensor } from './tensor.js';
+import { type Remains, isTensor, ownerOf, remainsOf, setOwner } from './tensor.js';
+
+/** The tensors of one open scope. */
+export class Frame {
+  readonly tensors = new Set<Tensor>();
+  open = true;
+}
+
+const frames: Frame[] = [];
+// Registering costs as much as a small op, so only tensors that no scope owns are registered.
+const collected = new FinalizationRegistry<Remains>(({ handle, runtime: home }) => {
+  if (runtimeIfAny() === home) home.module.release(handle);
+});
+
+/** Called for every tensor made: gives it to the innermost scope. */
+export function track(tensor: Tensor): void {
+  give(tensor, frames.at(-1));
+}
+
+/** Called when a tensor is disposed. */
+export function untrack(tensor: Tensor): void {
+  const owner = ownerOf(tensor);
+  if (owner) owner.tensors.delete(tensor);
+  else collected.unregister(tensor);
+  setOwner(tensor, undefined);
+}
+
+function give(tensor: Tensor, frame: Frame | undefined): void {
+  setOwner(tensor, frame);
+  if (frame) frame.tensors.add(tensor);
+  else collected.register(tensor, remainsOf(tensor), tensor);
+}
+
+/** Takes a tensor out of every scope: it lives until `dispose()`, or until nothing refers to it. Returns it. */
+export function keep<T extends Tensor>(tensor: T): T {
+  move(tensor, undefined);
+  return tensor;
+}
+
+function move(tensor: Tensor, frame: Frame | undefined): void {
+  const owner = ownerOf(tensor);
+  if (owner === frame) return;
+  owner?.tensors.delete(tensor);
+  give(tensor, frame);
+}
+
+/**
+ * Runs `fn` and frees every tensor it made, except those it returns, also inside arrays, objects, Maps and Sets.
+ * Synchronous: a promise is an error, since the work it stands for would outlive the scope.
+ */
+export function scope<T>(fn: () => T): T {
+  const frame = new Frame();
+  frames.push(frame);
+  let result: T;
+  try {
+    result = fn();
+    if (isThenable(result)) {
+      result.then(undefined, () => undefined);
+      throw failure(
+        'scope',
+        'async',
+        'the function returned a promise; scopes are synchronous, use openScope()',
+      );
+    }
+    const kept = tensorsIn(result);
+    const outer = frames.at(-2);
+    for (const tensor of kept) if (ownerOf(tensor) === frame) move(tensor, outer);
+  } finally {
+    close(frame);
+  }
+  return result;
+}
+
+/** A scope that is closed by hand, for code that awaits. */
+export interface OpenScope {
+  /** Frees what was made since, and not kept. Scopes close in the reverse of the order they were opened. */
+  dispose(): void;
+  [Symbol.dispose](): void;
+}
+
+/** Opens a scope: `using s = openScope()`, or `dispose()` in a `finally`. */
+export function openScope(): OpenScope {
+  const frame = new Frame();
+  frames.push(frame);
+  const dispose = (): void => {
+    if (!frame.open) return;
+    if (frames.at(-1) !== frame) {
+      throw failure(
+        'openScope',
+        'order',
+        'a scope opened later is still open; close scopes in reverse order',
+      );
+    }
+    close(frame);
+  };
+  return { dispose, [disposeSymbol]: dispose } as unknown as OpenScope;
+}
+
+/** `Symbol.dispose` where the engine has it. */
+export const disposeSymbol: symbol = (Symbol as { dispose?: symbol }).dispose ?? Symbol.for('Symbol.dispose');
+
+function close(frame: Frame): void {
+  frame.open = false;
+  const index = frames.lastIndexOf(frame);
+  // Scopes that were opened inside and never closed end with it.
+  for (const inner of frames.splice(index)) {
+    inner.open = false;
+    for (const tensor of inner.tensors) tensor.dispose();
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+  );
+}
+
+/** Every tensor reachable through arrays, plain objects, Maps and Sets. */
+export function tensorsIn(value: unknown): Set<Tensor> {
+  const found = new Set<Tensor>();
+  const seen = new Set<object>();
+  const pending: unknown[] = [value];
+  while (pending.length > 0) {
+    const next = pending.pop();
+    if (typeof next !== 'object' || next === null) continue;
+    if (isTensor(next)) {
+      found.add(next);
+      continue;
+    }
+    if (seen.has(next)) continue;
+    seen.add(next);
+    if (ArrayBuffer.isView(next)) continue;
+    if (Array.isArray(next) || next instanceof Set) for (const item of next) pending.push(item);
+    else if (next instanceof Map) pending.push(...next.keys(), ...next.values());
+    else pending.push(...(Object.values(next) as unknown[]));
+  }
+  return found;
+}
+
+/** What the module holds. */
+export interface MemoryInfo {
+  /** Live tensors, those that only the graph holds included. */
+  readonly tensors: number;
+  /** Bytes of their storages. */
+  readonly liveBytes: number;
+  /** Bytes of the wasm heap; it never shrinks. */
+  readonly heapBytes: number;
+  /** The most that liveBytes ever was. */
+  readonly peakBytes: number;
+  /** Bytes freed and kept for reuse. */
+  readonly cachedBytes: number;
+}
+
+/** What the module holds now. */
+export function memory(): MemoryInfo {
+  const rt = runtime('memory');
+  rt.module.memoryStats();
+  const [tensors = 0, liveBytes = 0, cachedBytes = 0, peakBytes = 0] = rt.scratch;
+  return { tensors, liveBytes, heapBytes: rt.memory.buffer.byteLength, peakBytes, cachedBytes };
+}

@@ -1,0 +1,225 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+// The Tensor class: a handle on a tensor of the module, what it is, and reading it. Its ops come from the generated
+// table; who frees it is scope.ts.
+
+import { backward as runBackward, type BackwardOptions } from './autograd.js';
+import { type DType, type TypedArray, isFloating } from './dtype.js';
+import { failure } from './errors.js';
+import { type Index, index } from './indexing.js';
+import { type TensorMethods, methodTable } from './methods.generated.js';
+import { printTensor } from './print.js';
+import { type Meta, type Runtime, metaOf, readHandle, runtime, runtimeIfAny } from './runtime.js';
+import { type Frame, disposeSymbol, track, untrack } from './scope.js';
+
+/** Nested arrays of numbers, as deep as the tensor has dimensions. */
+export type Nested<T> = T | Nested<T>[];
+
+/** The handle of a live tensor. @throws OmnigradError `disposed`, naming `op`. */
+export let handleOf: (tensor: Tensor, op: string) => number;
+
+/** What a finaliser needs to free a tensor that is gone. Only for scope.ts. */
+export let remainsOf: (tensor: Tensor) => Remains;
+export interface Remains {
+  readonly handle: number;
+  readonly runtime: Runtime;
+}
+
+/** A tensor for a handle that the module just gave out, owned by the innermost scope. */
+export let wrap: (handle: number) => Tensor;
+
+/** The scope that will free a tensor, or undefined where the garbage collector will. Only for scope.ts. */
+export let ownerOf: (tensor: Tensor) => Frame | undefined;
+export let setOwner: (tensor: Tensor, owner: Frame | undefined) => void;
+
+/** True for tensors of this copy of the library. */
+export function isTensor(value: unknown): value is Tensor {
+  return value instanceof Tensor;
+}
+
+// The methods of the generated table are put on the prototype below.
+// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging, @typescript-eslint/no-empty-object-type
+export interface Tensor extends TensorMethods {}
+
+/** An n-dimensional array in the module's memory. Made by `tensor`, `zeros` and the like, and by every op. */
+// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging
+export class Tensor {
+  #handle: number;
+  readonly #runtime: Runtime;
+  #meta: Meta | undefined;
+  #owner: Frame | undefined;
+
+  private constructor(handle: number) {
+    this.#handle = handle;
+    this.#runtime = runtime('tensor');
+    track(this);
+  }
+
+  static {
+    handleOf = (tensor, op) => tensor.#live(op);
+    wrap = (handle) => new Tensor(handle);
+    remainsOf = (tensor) => ({ handle: tensor.#handle, runtime: tensor.#runtime });
+    ownerOf = (tensor) => tensor.#owner;
+    setOwner = (tensor, owner) => {
+      tensor.#owner = owner;
+    };
+    const prototype = this.prototype as unknown as Record<string | symbol, unknown>;
+    const define = (name: string | symbol, value: unknown): void => {
+      Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
+    };
+    for (const [name, fn] of Object.entries(methodTable())) {
+      define(name, function (this: Tensor, ...rest: unknown[]) {
+        return fn(this, ...rest);
+      });
+    }
+    define(disposeSymbol, function (this: Tensor) {
+      this.dispose();
+    });
+    define(Symbol.for('nodejs.util.inspect.custom'), function (this: Tensor) {
+      return this.toString();
+    });
+  }
+
+  #live(op: string): number {
+    if (this.#handle === 0 || this.#runtime !== runtimeIfAny()) {
+      const why =
+        this.#handle === 0 ? 'was disposed, by dispose() or at the end of its scope' : 'outlived terminate()';
+      throw failure(
+        op,
+        'disposed',
+        `a tensor${this.#meta ? ` of shape [${this.#meta.shape.join(', ')}]` : ''} ${why}`,
+      );
+    }
+    return this.#handle;
+  }
+
+  #info(op: string): Meta {
+    const handle = this.#live(op);
+    return (this.#meta ??= metaOf(this.#runtime, handle, op));
+  }
+
+  /** Sizes of the dimensions; empty for a scalar. */
+  get shape(): readonly number[] {
+    return this.#info('shape').shape;
+  }
+  get dtype(): DType {
+    return this.#info('dtype').dtype;
+  }
+  /** How many dimensions. */
+  get ndim(): number {
+    return this.shape.length;
+  }
+  /** How many elements. */
+  get numel(): number {
+    return this.shape.reduce((product, size) => product * size, 1);
+  }
+
+  /** Whether gradients flow to or through this tensor. Settable on leaves of a floating dtype. */
+  get requiresGrad(): boolean {
+    return metaOf(this.#runtime, this.#live('requiresGrad'), 'requiresGrad').requiresGrad;
+  }
+  set requiresGrad(on: boolean) {
+    const handle = this.#live('requiresGrad');
+    this.#runtime.check(this.#runtime.module.setRequiresGrad(handle, on), 'requiresGrad');
+  }
+  /** True unless an op that was recorded made this tensor. */
+  get isLeaf(): boolean {
+    return metaOf(this.#runtime, this.#live('isLeaf'), 'isLeaf').isLeaf;
+  }
+
+  /** The accumulated gradient, of this tensor's shape and dtype, or null. The module owns it; this is a view of it. */
+  get grad(): Tensor | null {
+    const handle = this.#runtime.module.gradOf(this.#live('grad'));
+    return handle === 0 ? null : wrap(handle);
+  }
+  set grad(value: Tensor | null) {
+    const own = this.#live('grad');
+    const other = value ? handleOf(value, 'grad') : 0;
+    this.#runtime.check(this.#runtime.module.setGrad(own, other), 'grad');
+  }
+
+  /** A copy of the elements in row order; bool as 0 and 1, int64 as bigints. */
+  toTypedArray(): TypedArray {
+    const { dtype } = this.#info('toTypedArray');
+    return readHandle(this.#runtime, this.#live('toTypedArray'), dtype, 'toTypedArray');
+  }
+
+  /** As toTypedArray; asynchronous, so that code keeps working should a backend have to be waited for. */
+  data(): Promise<TypedArray> {
+    return new Promise((resolve) => {
+      resolve(this.toTypedArray());
+    });
+  }
+
+  /** The one element, as a number. @throws OmnigradError unless there is one element, below 2^53 if int64. */
+  item(): number {
+    if (this.numel !== 1)
+      throw this.#shapeFailure('item', 'has more or fewer than one element; use tolist()');
+    return toNumber(this.toTypedArray()[0] ?? NaN, 'item');
+  }
+
+  /** The elements as nested arrays of numbers (booleans for bool); a plain value for a scalar. */
+  tolist(): Nested<number> {
+    const values = Array.from(this.toTypedArray() as ArrayLike<number | bigint>, (v) =>
+      toNumber(v, 'tolist'),
+    );
+    const items: unknown[] = this.dtype === 'bool' ? values.map((v) => v !== 0) : values;
+    return nest(items, this.shape) as Nested<number>;
+  }
+
+  /** The shape rule of item, told with the shape. */
+  #shapeFailure(op: string, text: string): Error {
+    return failure(op, 'shape', `tensor of shape [${this.shape.join(', ')}] ${text}`);
+  }
+
+  /**
+   * Part of the tensor: `x.at(':', [0, 4], -1)`. Each argument is an integer (drops the dimension), `':'` (all of it),
+   * `[start, stop?, step?]`, `'...'` (as many `':'` as fit), null (a new dimension of 1), or one integer or bool tensor.
+   * All but tensors give views, so `x.at(...).copy_(v)` writes into x.
+   */
+  at(...indices: readonly Index[]): Tensor {
+    return index(this, indices);
+  }
+
+  /** The same elements, cut off from the graph. */
+  detach(): Tensor {
+    return wrap(this.#runtime.module.detach(this.#live('detach')));
+  }
+
+  /** The accumulated gradient of every leaf this depends on; see the function. */
+  backward(gradient?: Tensor, options?: BackwardOptions): void {
+    runBackward(this, gradient, options);
+  }
+
+  /** Frees the tensor now. Twice is once; any other use is an error. */
+  dispose(): void {
+    if (this.#handle === 0) return;
+    untrack(this);
+    if (this.#runtime === runtimeIfAny()) this.#runtime.module.release(this.#handle);
+    this.#handle = 0;
+  }
+  /** So that `using x = ...` disposes. */
+  declare [Symbol.dispose]: () => void;
+
+  /** `tensor([[1, 2], [3, 4]], dtype=float64)`; long ones are shortened. */
+  toString(): string {
+    if (this.#handle === 0 || this.#runtime !== runtimeIfAny()) return 'tensor(disposed)';
+    const { shape, dtype } = this.#info('toString');
+    return printTensor(this.toTypedArray(), shape, dtype, isFloating(dtype) && this.requiresGrad);
+  }
+}
+
+function toNumber(value: number | bigint, op: string): number {
+  if (typeof value === 'number') return value;
+  const number = Number(value);
+  if (!Number.isSafeInteger(number)) {
+    throw failure(op, 'range', `${value} is above 2^53 and has no exact number; use toTypedArray()`);
+  }
+  return number;
+}
+
+function nest(values: readonly unknown[], shape: readonly number[]): unknown {
+  if (shape.length === 0) return values[0];
+  const [size = 0, ...rest] = shape;
+  const stride = rest.reduce((product, n) => product * n, 1);
+  return Array.from({ length: size }, (_, i) => nest(values.slice(i * stride, (i + 1) * stride), rest));
+}
