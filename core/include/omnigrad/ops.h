@@ -122,4 +122,23 @@ Tensor adaptive_avg_pool(const Tensor& x, const Dims& output_size);
 TensorList max_pool(const Tensor& x, const MaxPoolOptions& options);
 TensorList adaptive_max_pool(const Tensor& x, const Dims& output_size);
 
+// Matrix products.
+Tensor matmul(const Tensor& x, const Tensor& y);
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+
+// Convolution of the input's rank, and its gradients as ops.
+struct ConvOptions {
+  Dims stride{1};
+  Padding padding{{0}, false};
+  Dims dilation{1};
+  int64_t groups = 1;
+  Dims output_padding{0};  // conv_transpose
+  Dims size;               // the gradients: of the input, of the kernel
+};
+Tensor conv(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const ConvOptions& o = {});
+Tensor conv_transpose(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                      const ConvOptions& o = {});
+Tensor conv_input_grad(const Tensor& g, const Tensor& weight, const Dims& size, const ConvOptions& o = {});
+Tensor conv_weight_grad(const Tensor& g, const Tensor& x, const Dims& kernel, const ConvOptions& o = {});
+
 }  // namespace omnigrad

@@ -182,6 +182,13 @@ struct Row {
 
 }  // namespace
 
+bool every_window_covers(const PoolAxis& axis) {
+  for (int64_t o = 0; o < axis.out; ++o) {
+    if (window(axis, o).count < 1) return false;
+  }
+  return true;
+}
+
 template <class T>
 void max_pool(int64_t planes, int rank, const PoolAxis* axes, const T* x, T* y, int64_t* index) {
   const PoolAxis& last = axes[rank - 1];

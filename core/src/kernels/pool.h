@@ -17,6 +17,9 @@ struct PoolAxis {
   bool adaptive = false;
 };
 
+// Whether each window covers an element; dilation over a short axis may step across all of them.
+bool every_window_covers(const PoolAxis& axis);
+
 // x [planes, in...] to y [planes, out...], and where in its input plane, flattened, each maximum was. The
 // first of equal maxima counts; a NaN beats every number, and the last NaN of a window counts, as in PyTorch;
 // a window of -infinity gives its first position.

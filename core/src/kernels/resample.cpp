@@ -102,14 +102,17 @@ int64_t aligned(int64_t elements) { return (elements + 15) / 16 * 16; }
 
 // The sum over taps [k, end) of weight * value(index), in blocks. The one order of summation.
 template <class V, class T, class Value>
+inline V tap_block(const T* weight, const int32_t* index, Size n, Value value) {
+  V sum = weight[0] * value(index[0]);
+  for (Size k = 1; k < n; ++k) sum = sum + weight[k] * value(index[k]);
+  return sum;
+}
+template <class V, class T, class Value>
 inline V tap_sum(const AxisRows<T>& t, Size k, Size end, Value value) {
   if (k == end) return V{};
-  V total{};
-  for (bool first = true; k < end; first = false) {
-    const Size stop = std::min(end, k + kTapBlock);
-    V sum = t.weight[k] * value(t.index[k]);
-    for (++k; k < stop; ++k) sum = sum + t.weight[k] * value(t.index[k]);
-    total = first ? sum : total + sum;
+  V total = tap_block<V>(t.weight + k, t.index + k, std::min(end - k, kTapBlock), value);
+  for (k += kTapBlock; k < end; k += kTapBlock) {
+    total = total + tap_block<V>(t.weight + k, t.index + k, std::min(end - k, kTapBlock), value);
   }
   return total;
 }
