@@ -27,21 +27,39 @@ class Error : public std::exception {
   std::vector<Dims> shapes;  // of the op's inputs
 };
 
-inline std::string text(const std::string& s) { return s; }
-inline std::string text(const char* s) { return s; }
-inline std::string text(DType t) { return name_of(t); }
-inline std::string text(bool b) { return b ? "true" : "false"; }
 std::string text(double x);
 std::string text(const Dims& dims);  // [2, 3]
-template <class I>
-  requires(std::is_integral_v<I>)
-std::string text(I i) {
-  return std::to_string(i);
-}
+
+// A piece of a message. Its text is made only when the error is thrown, out of line: checks are everywhere.
+class Part {
+ public:
+  Part(const char* s) : kind_(Kind::text), text_(s) {}
+  Part(const std::string& s) : Part(s.c_str()) {}
+  Part(DType t) : Part(name_of(t)) {}
+  Part(bool b) : Part(b ? "true" : "false") {}
+  Part(double x) : kind_(Kind::number), number_(x) {}
+  Part(const Dims& d) : kind_(Kind::dims), dims_(&d) {}
+  template <class I>
+    requires(std::is_integral_v<I> && !std::is_same_v<I, bool>)
+  Part(I i) : kind_(Kind::integer), integer_(static_cast<int64_t>(i)) {}
+  std::string string() const;
+
+ private:
+  enum class Kind : uint8_t { text, number, integer, dims } kind_;
+  union {
+    const char* text_;
+    double number_;
+    int64_t integer_;
+    const Dims* dims_;
+  };
+};
+
+[[noreturn]] void fail_with(Code code, const Part* parts, size_t count);
 
 template <class... Parts>
 [[noreturn]] void fail(Code code, const Parts&... parts) {
-  throw Error(code, (text(parts) + ... + std::string()));
+  const Part list[] = {parts...};
+  fail_with(code, list, sizeof...(parts));
 }
 // Most mistakes are of shape.
 template <class... Parts>

@@ -16,7 +16,7 @@
 // in)`.
 #pragma once
 
-#include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,8 +61,13 @@ struct OptionInfo {
   bool nullable = false, positional = false;
   int order = 0;
   std::vector<std::string> choices;
-  std::function<void(void* options, const OptionValue&)> set;
-  std::function<OptionValue(const void* options)> get;
+
+  void set(void* options, const OptionValue& v) const { write(static_cast<char*>(options) + offset, v); }
+  OptionValue get(const void* options) const { return read(static_cast<const char*>(options) + offset); }
+
+  size_t offset = 0;  // of the member in the op's Options
+  void (*write)(void* member, const OptionValue&) = nullptr;
+  OptionValue (*read)(const void* member) = nullptr;
 };
 struct OutputInfo {
   std::string name, when;  // `when`: the bool option that shows it
@@ -128,115 +133,104 @@ struct OpInfo {
 
 // ---- building a schema
 
-template <class T>
-struct OptionTraits;  // type tag and conversion of an option's C++ type
+// How a C++ type is an option: its tag, and its member's reading and writing, shared by all ops.
+struct OptionAccess {
+  OptionType type;
+  bool nullable;
+  void (*write)(void* member, const OptionValue&);
+  OptionValue (*read)(const void* member);
+};
 
 template <class T>
-  requires(std::is_enum_v<T>)
-struct OptionTraits<T> {
-  static constexpr OptionType type = OptionType::choice;
-  static constexpr bool nullable = false;
-  static OptionValue to(T v) { return static_cast<int64_t>(v); }
-  static T from(const OptionValue& v) { return static_cast<T>(std::get<int64_t>(v)); }
-};
-template <class T, OptionType Type>
-struct PlainOption {
-  static constexpr OptionType type = Type;
-  static constexpr bool nullable = false;
-  static OptionValue to(const T& v) { return v; }
-  static T from(const OptionValue& v) { return std::get<T>(v); }
-};
+struct OptionTag;
 template <>
-struct OptionTraits<bool> : PlainOption<bool, OptionType::boolean> {};
+struct OptionTag<bool> : std::integral_constant<OptionType, OptionType::boolean> {};
 template <>
-struct OptionTraits<int64_t> : PlainOption<int64_t, OptionType::integer> {};
+struct OptionTag<int64_t> : std::integral_constant<OptionType, OptionType::integer> {};
 template <>
-struct OptionTraits<double> : PlainOption<double, OptionType::number> {};
+struct OptionTag<double> : std::integral_constant<OptionType, OptionType::number> {};
 template <>
-struct OptionTraits<std::string> : PlainOption<std::string, OptionType::text> {};
+struct OptionTag<std::string> : std::integral_constant<OptionType, OptionType::text> {};
 template <>
-struct OptionTraits<Dims> : PlainOption<Dims, OptionType::dims> {};
+struct OptionTag<Dims> : std::integral_constant<OptionType, OptionType::dims> {};
 template <>
-struct OptionTraits<Padding> : PlainOption<Padding, OptionType::padding> {};
+struct OptionTag<Padding> : std::integral_constant<OptionType, OptionType::padding> {};
+
 template <class T>
-struct OptionTraits<std::optional<T>> {
-  static constexpr OptionType type = OptionTraits<T>::type;
-  static constexpr bool nullable = true;
-  static OptionValue to(const std::optional<T>& v) { return v ? OptionTraits<T>::to(*v) : OptionValue(); }
-  static std::optional<T> from(const OptionValue& v) {
-    if (std::holds_alternative<std::monostate>(v)) return std::nullopt;
-    return OptionTraits<T>::from(v);
-  }
+struct OptionOf {
+  static void write(void* p, const OptionValue& v) { *static_cast<T*>(p) = std::get<T>(v); }
+  static OptionValue read(const void* p) { return *static_cast<const T*>(p); }
+  static constexpr OptionAccess access{OptionTag<T>::value, false, &write, &read};
 };
+// Choices are enum classes, stored by their underlying integer.
+template <class I>
+struct ChoiceOf {
+  static void write(void* p, const OptionValue& v) {
+    *static_cast<I*>(p) = static_cast<I>(std::get<int64_t>(v));
+  }
+  static OptionValue read(const void* p) { return static_cast<int64_t>(*static_cast<const I*>(p)); }
+  static constexpr OptionAccess access{OptionType::choice, false, &write, &read};
+};
+template <class T>
+  requires(std::is_enum_v<T>)
+struct OptionOf<T> : ChoiceOf<std::underlying_type_t<T>> {};
+template <class T>
+struct OptionOf<std::optional<T>> {
+  static void write(void* p, const OptionValue& v) {
+    auto& member = *static_cast<std::optional<T>*>(p);
+    member.reset();
+    if (!std::holds_alternative<std::monostate>(v)) OptionOf<T>::write(&member.emplace(), v);
+  }
+  static OptionValue read(const void* p) {
+    const auto& member = *static_cast<const std::optional<T>*>(p);
+    return member ? OptionOf<T>::read(&*member) : OptionValue();
+  }
+  static constexpr OptionAccess access{OptionOf<T>::access.type, true, &write, &read};
+};
+
+using Choices = std::initializer_list<const char*>;
 
 class Schema {
  public:
-  Schema(const char* name, const char* doc) {
-    info.name = name;
-    info.doc = doc;
-  }
+  Schema(const char* name, const char* doc);
 
-  Schema& in(const char* name, Kind kind, const char* doc = "") {
-    InputInfo& i = info.inputs.emplace_back();
-    i.name = name;
-    i.doc = doc;
-    i.kind = kind;
-    i.order = order_++;
-    i.differentiable =
-        kind == Kind::floating || kind == Kind::number || kind == Kind::any || kind == Kind::free;
-    last_ = Last::input;
-    return *this;
-  }
-  Schema& out(const char* name) {
-    info.outputs.emplace_back().name = name;
-    last_ = Last::output;
-    return *this;
-  }
+  Schema& in(const char* name, Kind kind, const char* doc = "");
+  Schema& out(const char* name);
   // An entry of the options object in JavaScript; `arg` is positional there. The default is Options{}'s.
   template <class O, class T>
-  Schema& opt(const char* name, T O::* member, const char* doc = "", std::vector<std::string> choices = {}) {
-    OptionInfo& o = info.options.emplace_back();
-    o.name = name;
-    o.doc = doc;
-    o.type = OptionTraits<T>::type;
-    o.nullable = OptionTraits<T>::nullable;
-    o.choices = std::move(choices);
-    o.order = order_++;
-    o.set = [member](void* p, const OptionValue& v) {
-      static_cast<O*>(p)->*member = OptionTraits<T>::from(v);
-    };
-    o.get = [member](const void* p) { return OptionTraits<T>::to(static_cast<const O*>(p)->*member); };
-    last_ = Last::option;
-    return *this;
+  Schema& opt(const char* name, T O::* member, const char* doc = "", Choices choices = {}) {
+    return option(name, offset_of(member), OptionOf<T>::access, false, doc, choices);
   }
   template <class O, class T>
-  Schema& arg(const char* name, T O::* member, const char* doc = "", std::vector<std::string> choices = {}) {
-    opt(name, member, doc, std::move(choices));
-    info.options.back().positional = true;
-    return *this;
+  Schema& arg(const char* name, T O::* member, const char* doc = "", Choices choices = {}) {
+    return option(name, offset_of(member), OptionOf<T>::access, true, doc, choices);
   }
 
   // Said of the input or output just named.
-  Schema& saved() {
-    (last_ == Last::input ? info.inputs.back().saved : info.outputs.back().saved) = true;
-    return *this;
-  }
-  Schema& nondiff() {
-    (last_ == Last::input ? info.inputs.back().differentiable : info.outputs.back().differentiable) = false;
-    return *this;
-  }
-  Schema& optional() { return info.inputs.back().optional = true, *this; }
-  Schema& variadic() { return info.inputs.back().variadic = true, *this; }
-  Schema& mutated() { return info.inputs.back().mutated = true, nondiff(); }
-  Schema& when(const char* option) { return info.outputs.back().when = option, *this; }
+  Schema& saved();
+  Schema& nondiff();
+  Schema& optional();
+  Schema& variadic();
+  Schema& mutated();                 // implies nondiff
+  Schema& when(const char* option);  // shown only where that bool option is set
 
   // Said of the op.
-  Schema& no_gradient(const char* why) { return info.no_gradient = why, *this; }
-  Schema& internal() { return info.internal = true, *this; }
+  Schema& no_gradient(const char* why);
+  Schema& internal();
 
   OpInfo info;
 
  private:
+  // Options is a simple aggregate whose base, if any, lies at its start.
+  template <class O, class T>
+  static size_t offset_of(T O::* member) {
+    alignas(O) static const char place[sizeof(O)] = {};
+    const O* o = reinterpret_cast<const O*>(place);
+    return static_cast<size_t>(reinterpret_cast<const char*>(&(o->*member)) - place);
+  }
+  Schema& option(const char* name, size_t offset, const OptionAccess& access, bool positional,
+                 const char* doc, Choices choices);
+
   enum class Last { input, option, output } last_ = Last::input;
   int order_ = 0;
 };

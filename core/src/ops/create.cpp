@@ -8,7 +8,7 @@
 namespace omnigrad {
 namespace {
 
-const std::vector<std::string> kDTypeNames{"float32", "float64", "int32", "int64", "uint8", "bool"};
+constexpr Choices kDTypeNames{"float32", "float64", "int32", "int64", "uint8", "bool"};
 
 void check_shape(const Dims& shape) {
   if (shape.size() > kMaxRank) fail("rank ", shape.size(), " is above the limit of ", kMaxRank);

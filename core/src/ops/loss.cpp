@@ -5,7 +5,7 @@ namespace omnigrad {
 namespace {
 
 enum class Reduction { none, mean, sum };
-const std::vector<std::string> kReductions{"none", "mean", "sum"};
+constexpr Choices kReductions{"none", "mean", "sum"};
 
 Tensor reduce(const Tensor& loss, Reduction reduction) {
   if (reduction == Reduction::mean) return mean(loss);

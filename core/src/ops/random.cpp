@@ -2,7 +2,6 @@
 // dtype, so an op consumes ceil(numel / 2) blocks, by which the caller advances `offset`.
 #include <cmath>
 #include <numeric>
-#include <vector>
 
 #include "omnigrad/ops.h"
 #include "parallel/parallel.h"
@@ -11,7 +10,7 @@
 namespace omnigrad {
 namespace {
 
-const std::vector<std::string> kFloatNames{"float32", "float64"};
+constexpr Choices kFloatNames{"float32", "float64"};
 constexpr int64_t kBlockGrain = 2048;
 
 struct RandomOptions {

@@ -24,4 +24,24 @@ std::string text(const Dims& dims) {
   return s + "]";
 }
 
+std::string Part::string() const {
+  switch (kind_) {
+    case Kind::text:
+      return text_;
+    case Kind::number:
+      return text(number_);
+    case Kind::integer:
+      return std::to_string(integer_);
+    case Kind::dims:
+      break;
+  }
+  return text(*dims_);
+}
+
+void fail_with(Code code, const Part* parts, size_t count) {
+  std::string message;
+  for (size_t i = 0; i < count; ++i) message += parts[i].string();
+  throw Error(code, std::move(message));
+}
+
 }  // namespace omnigrad
