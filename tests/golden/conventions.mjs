@@ -1,0 +1,54 @@
+// Where omnigrad's names or conventions are not those of the golden data, whose ops, inputs and options are PyTorch's in
+// snake_case. Everything else is told by the schema (lib/plan.mjs). A new op comes here only if it deviates.
+
+/** [1, 2, 3, 4], PyTorch's pairs from the last axis backwards, as [[3, 4], [1, 2]]. */
+function pairsFromLast(flat) {
+  const pairs = [];
+  for (let i = flat.length - 2; i >= 0; i -= 2) pairs.push([flat[i], flat[i + 1]]);
+  return pairs;
+}
+
+/**
+ * By golden op:
+ * - `op`: the function's name;
+ * - `inputs`: golden input -> input of the op, where neither the name nor the order tells;
+ * - `prepare`: golden input -> { op, options }, applied to it before the call;
+ * - `args`: golden option -> undefined (leave out), { option, convert } or { input } (a number in an input's place).
+ */
+export const deviations = {
+  ctc_loss: {
+    inputs: { logits: 'logProbs' },
+    prepare: { logits: { op: 'logSoftmax', options: { dim: -1 } } },
+    args: { from_logits: undefined },
+  },
+  pad: { args: { padding: { option: 'padding', convert: pairsFromLast } } },
+  pow: { args: { exponent: { input: 'y' } } },
+};
+
+/**
+ * By optimizer, the core's fused step: what the native program calls, since the classes are JavaScript. `states` are
+ * inputs that start as zeros, as the options need them.
+ */
+export const fusedSteps = {
+  SGD: { op: 'sgdStep', states: ({ momentum = 0 }) => (momentum === 0 ? [] : ['velocities']) },
+  Adam: { op: 'adamStep', states: adamStates },
+  AdamW: { op: 'adamStep', states: adamStates, options: { decoupled: true, weightDecay: 0.01 } },
+};
+
+function adamStates({ amsgrad = false }) {
+  return ['means', 'squares', ...(amsgrad ? ['maxSquares'] : [])];
+}
+
+/** PyTorch computes Muon's update in bfloat16: its case has one tolerance for every dtype. */
+export const sameToleranceInFloat64 = new Set(['optim.Muon']);
+
+/** What the ops of issue part 1 cover; `run.mjs --part1` runs these only. Later parts run everything. */
+export const part1 = new Set(
+  `abs neg exp log sqrt square reciprocal sin cos tanh sigmoid relu
+   add sub mul div maximum minimum pow where
+   sum mean amax amin softmax log_softmax
+   gather scatter_add index_select index_add cat stack pad slice flip permute
+   matmul linear conv conv_transpose deform_conv
+   interpolate avg_pool max_pool adaptive_avg_pool adaptive_max_pool
+   cross_entropy mse_loss optim.SGD optim.Adam optim.AdamW`.split(/\s+/),
+);
