@@ -23,7 +23,7 @@ export async function buildPage() {
   const outdir = join(out, 'mnist');
   const entryPoints = ['page.ts', 'worker.ts', 'page.css'].map((name) => join(demos, 'mnist', name));
   await build({ ...common, minify: true, entryPoints, outdir });
-  cpSync(join(demos, 'mnist/index.html'), join(outdir, 'index.html'));
+  for (const name of ['index.html', 'empty.html']) cpSync(join(demos, 'mnist', name), join(outdir, name));
   // Where the bundled loader looks: `assets/` beside it.
   cpSync(join(root, 'dist/assets'), join(outdir, 'assets'), { recursive: true });
   return outdir;

@@ -41,6 +41,8 @@ function fileOf(page, path) {
     );
     return join(data, clean.slice('/data/'.length));
   }
+  // The built package as it is, unbundled.
+  if (clean.startsWith('/lib/')) return join(root, 'dist', clean.slice('/lib/'.length));
   return join(page, clean.endsWith('/') ? `${clean}index.html` : clean);
 }
 
