@@ -26,7 +26,7 @@ inline To cast(From x) noexcept {
 }  // namespace
 
 void copy(const StridedView& to, const StridedView& from, const int64_t* shape, int rank) noexcept {
-  const Strided<2> loop(shape, rank, {to.strides, from.strides});
+  const Strided loop(shape, rank, {to.strides, from.strides});
   const int64_t s0 = loop.inner_stride(0), s1 = loop.inner_stride(1);
   visit_dtype(to.dtype, [&]<class To>() {
     visit_dtype(from.dtype, [&]<class From>() {
@@ -44,7 +44,7 @@ void copy(const StridedView& to, const StridedView& from, const int64_t* shape, 
 }
 
 void fill(const StridedView& to, double value, const int64_t* shape, int rank) noexcept {
-  const Strided<1> loop(shape, rank, {to.strides});
+  const Strided loop(shape, rank, {to.strides});
   const int64_t s0 = loop.inner_stride(0);
   visit_dtype(to.dtype, [&]<class To>() {
     const To v = cast<To>(value);

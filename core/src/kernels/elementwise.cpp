@@ -9,20 +9,12 @@
 namespace omnigrad::kernels {
 namespace {
 
-void output_strides(const int64_t* shape, int rank, int64_t (&out)[kMaxAxes]) {
-  int64_t step = 1;
-  for (int a = rank - 1; a >= 0; --a) {
-    out[a] = step;
-    step *= shape[a];
-  }
-}
-
 // y[i] = f(x[i]) by the scalar function; the compiler vectorises what is exact.
 template <class T, class F>
 void map1(Operand x, void* y, const int64_t* shape, int rank, const F& f) noexcept {
   int64_t ys[kMaxAxes];
-  output_strides(shape, rank, ys);
-  const Strided<2> loop(shape, rank, {ys, x.strides});
+  dense_strides(shape, rank, ys);
+  const Strided loop(shape, rank, {ys, x.strides});
   const int64_t s = loop.inner_stride(1);
   loop.for_rows(kGrain, [&](const int64_t* offset, int64_t n) noexcept {
     T* out = static_cast<T*>(y) + offset[0];
@@ -40,8 +32,8 @@ void map1(Operand x, void* y, const int64_t* shape, int rank, const F& f) noexce
 template <class F>
 void map_f32(Operand x, void* y, const int64_t* shape, int rank, const F& f) noexcept {
   int64_t ys[kMaxAxes];
-  output_strides(shape, rank, ys);
-  const Strided<2> loop(shape, rank, {ys, x.strides});
+  dense_strides(shape, rank, ys);
+  const Strided loop(shape, rank, {ys, x.strides});
   const int64_t s = loop.inner_stride(1);
   loop.for_rows(kGrain / 4, [&](const int64_t* offset, int64_t n) noexcept {
     float* out = static_cast<float*>(y) + offset[0];
@@ -67,8 +59,8 @@ void map_f32(Operand x, void* y, const int64_t* shape, int rank, const F& f) noe
 template <class T, class U, class F>
 void map2(Operand a, Operand b, void* y, const int64_t* shape, int rank, const F& f) noexcept {
   int64_t ys[kMaxAxes];
-  output_strides(shape, rank, ys);
-  const Strided<3> loop(shape, rank, {ys, a.strides, b.strides});
+  dense_strides(shape, rank, ys);
+  const Strided loop(shape, rank, {ys, a.strides, b.strides});
   const int64_t sa = loop.inner_stride(1), sb = loop.inner_stride(2);
   loop.for_rows(kGrain, [&](const int64_t* offset, int64_t n) noexcept {
     U* out = static_cast<U*>(y) + offset[0];
@@ -262,8 +254,8 @@ void compare(Compare op, DType dtype, Operand a, Operand b, void* y, const int64
 void where(Operand condition, int bytes, Operand a, Operand b, void* y, const int64_t* shape,
            int rank) noexcept {
   int64_t ys[kMaxAxes];
-  output_strides(shape, rank, ys);
-  const Strided<4> loop(shape, rank, {ys, condition.strides, a.strides, b.strides});
+  dense_strides(shape, rank, ys);
+  const Strided loop(shape, rank, {ys, condition.strides, a.strides, b.strides});
   const int64_t sc = loop.inner_stride(1), sa = loop.inner_stride(2), sb = loop.inner_stride(3);
   const auto run = [&]<class T>(T) {
     loop.for_rows(kGrain, [&](const int64_t* offset, int64_t n) noexcept {

@@ -8,14 +8,6 @@
 namespace omnigrad::kernels {
 namespace {
 
-void dense_strides(const int64_t* shape, int rank, int64_t (&out)[kMaxAxes]) {
-  int64_t step = 1;
-  for (int a = rank - 1; a >= 0; --a) {
-    out[a] = step;
-    step *= shape[a];
-  }
-}
-
 // Calls line(index offset, x offset, y offset) for each line of `index` along `dim`.
 template <class Line>
 void for_lines(const int64_t* index_shape, const int64_t* x_shape, const int64_t* y_shape, int rank, int dim,
@@ -26,7 +18,7 @@ void for_lines(const int64_t* index_shape, const int64_t* x_shape, const int64_t
   dense_strides(y_shape, rank, sy);
   std::copy(index_shape, index_shape + rank, lines);
   lines[dim] = 1;
-  const Strided<3> loop(lines, rank, {si, sx, sy});
+  const Strided loop(lines, rank, {si, sx, sy});
   const int64_t i = loop.inner_stride(0), x = loop.inner_stride(1), y = loop.inner_stride(2);
   const int64_t grain = std::max<int64_t>(kGrain / 4 / std::max<int64_t>(index_shape[dim], 1), 1);
   loop.for_rows(grain, [&](const int64_t* offset, int64_t n) noexcept {
@@ -44,7 +36,7 @@ int64_t stride_of(const int64_t* shape, int rank, int dim) {
 
 IndexRange index_range(DType dtype, const void* index, const int64_t* strides, const int64_t* shape,
                        int rank) noexcept {
-  const Strided<1> loop(shape, rank, {strides});
+  const Strided loop(shape, rank, {strides});
   const int64_t s = loop.inner_stride(0), n = loop.count();
   if (n == 0) return {0, -1};
   IndexRange range{INT64_MAX, INT64_MIN};

@@ -100,19 +100,29 @@ int temp_buffers(int passes) { return std::min(std::max(passes - 1, 0), 2); }
 
 int64_t aligned(int64_t elements) { return (elements + 15) / 16 * 16; }
 
-// The sum over taps [k, end) of weight * value(index), in blocks. The one order of summation.
+// The sum over n taps of weight * value(index), in order.
 template <class V, class T, class Value>
 inline V tap_block(const T* weight, const int32_t* index, Size n, Value value) {
   V sum = weight[0] * value(index[0]);
   for (Size k = 1; k < n; ++k) sum = sum + weight[k] * value(index[k]);
   return sum;
 }
+// The sum over taps [k, end), in blocks. The one order of summation; the commonest counts are unrolled.
 template <class V, class T, class Value>
 inline V tap_sum(const AxisRows<T>& t, Size k, Size end, Value value) {
-  if (k == end) return V{};
-  V total = tap_block<V>(t.weight + k, t.index + k, std::min(end - k, kTapBlock), value);
-  for (k += kTapBlock; k < end; k += kTapBlock) {
-    total = total + tap_block<V>(t.weight + k, t.index + k, std::min(end - k, kTapBlock), value);
+  const T* weight = t.weight + k;
+  const int32_t* index = t.index + k;
+  Size n = end - k;
+  if (n == 1) return tap_block<V>(weight, index, 1, value);
+  if (n == 2) return tap_block<V>(weight, index, 2, value);
+  if (n == 4) return tap_block<V>(weight, index, 4, value);
+  if (n == 8) return tap_block<V>(weight, index, 8, value);
+  if (n == 0) return V{};
+  V total = tap_block<V>(weight, index, std::min(n, kTapBlock), value);
+  while ((n -= kTapBlock) > 0) {
+    weight += kTapBlock;
+    index += kTapBlock;
+    total = total + tap_block<V>(weight, index, std::min(n, kTapBlock), value);
   }
   return total;
 }
