@@ -1,129 +1,11 @@
-// Elementwise ops of one and two inputs, comparisons, where.
+// Elementwise ops of two inputs, comparisons, where.
 //
-// Points without a derivative: abs, relu and maximum or minimum of equals. abs' and relu' are 0 at 0; equal
-// operands of maximum and minimum share the gradient; pow's derivative by its exponent is 0 where the base is
-// 0 and the exponent is not negative; sqrt' at 0 is infinite, as the limit says.
-#include "kernels/elementwise.h"
-
+// Points without a derivative: equal operands of maximum and minimum share the gradient; pow's derivative by
+// its exponent is 0 where the base is 0 and the exponent is not negative.
 #include "omnigrad/autograd.h"
-#include "omnigrad/ops.h"
+#include "ops/elementwise_op.h"
 
 namespace omnigrad {
-namespace {
-
-using kernels::Binary;
-using kernels::Compare;
-using kernels::Unary;
-
-kernels::Operand operand(const Tensor& t) { return {t.raw(), t.strides().data()}; }
-
-// One input, one output of its shape and dtype. `Op` gives kName, kDoc, kKernel and `derivative(g, s)`.
-template <class Op, Kind K = Kind::floating>
-struct UnaryOp {
-  static Schema schema() {
-    Schema s = op(Op::kName, Op::kDoc).in("x", K, "any shape");
-    if (Op::kSavesInput) s.saved();
-    s.out("y");
-    if (Op::kSavesOutput) s.saved();
-    return s;
-  }
-  static OutSpecs shape(const NoOptions&, Inputs in) { return {{in[0].shape(), in[0].dtype()}}; }
-  static void forward(const NoOptions&, Inputs in, TensorList& out) {
-    kernels::unary(Op::kKernel, in[0].dtype(), operand(in[0]), out[0].raw(), in[0].shape().data(),
-                   static_cast<int>(in[0].rank()));
-  }
-  static Grads vjp(const NoOptions&, const Saved& s, Cotangents g, Need) { return {Op::derivative(g[0], s)}; }
-  static constexpr bool kSavesInput = false, kSavesOutput = false;
-};
-
-#define UNARY_NAME(NAME, KERNEL, DOC)        \
-  static constexpr const char* kName = NAME; \
-  static constexpr const char* kDoc = DOC;   \
-  static constexpr Unary kKernel = Unary::KERNEL
-
-struct Neg : UnaryOp<Neg, Kind::number> {
-  UNARY_NAME("neg", neg, "-x.");
-  static Tensor derivative(const Tensor& g, const Saved&) { return -g; }
-};
-OMNIGRAD_OP(Neg)
-
-Tensor sign_of(const Tensor& x) {
-  const Tensor zero = Tensor::scalar(0, x.dtype());
-  return cast(gt(x, zero), x.dtype()) - cast(lt(x, zero), x.dtype());
-}
-
-struct Abs : UnaryOp<Abs, Kind::number> {
-  UNARY_NAME("abs", abs, "|x|; the derivative at 0 is 0.");
-  static constexpr bool kSavesInput = true;
-  static Tensor derivative(const Tensor& g, const Saved& s) { return g * sign_of(s.in(0)); }
-};
-OMNIGRAD_OP(Abs)
-
-struct Exp : UnaryOp<Exp> {
-  UNARY_NAME("exp", exp, "e to the x.");
-  static constexpr bool kSavesOutput = true;
-  static Tensor derivative(const Tensor& g, const Saved& s) { return g * s.out(0); }
-};
-OMNIGRAD_OP(Exp)
-
-struct Log : UnaryOp<Log> {
-  UNARY_NAME("log", log, "Natural logarithm; NaN below 0, -Infinity at 0.");
-  static constexpr bool kSavesInput = true;
-  static Tensor derivative(const Tensor& g, const Saved& s) { return g / s.in(0); }
-};
-OMNIGRAD_OP(Log)
-
-struct Sqrt : UnaryOp<Sqrt> {
-  UNARY_NAME("sqrt", sqrt, "Square root; NaN below 0.");
-  static constexpr bool kSavesOutput = true;
-  static Tensor derivative(const Tensor& g, const Saved& s) { return g / (s.out(0) * 2); }
-};
-OMNIGRAD_OP(Sqrt)
-
-struct Square : UnaryOp<Square, Kind::number> {
-  UNARY_NAME("square", square, "x * x.");
-  static constexpr bool kSavesInput = true;
-  static Tensor derivative(const Tensor& g, const Saved& s) { return g * (s.in(0) * 2); }
-};
-OMNIGRAD_OP(Square)
-
-struct Reciprocal : UnaryOp<Reciprocal> {
-  UNARY_NAME("reciprocal", reciprocal, "1 / x.");
-  static constexpr bool kSavesOutput = true;
-  static Tensor derivative(const Tensor& g, const Saved& s) { return -(g * square(s.out(0))); }
-};
-OMNIGRAD_OP(Reciprocal)
-
-struct Sigmoid : UnaryOp<Sigmoid> {
-  UNARY_NAME("sigmoid", sigmoid, "1 / (1 + exp(-x)).");
-  static constexpr bool kSavesOutput = true;
-  static Tensor derivative(const Tensor& g, const Saved& s) {
-    const Tensor y = s.out(0);
-    return g * (y - square(y));
-  }
-};
-OMNIGRAD_OP(Sigmoid)
-
-struct Tanh : UnaryOp<Tanh> {
-  UNARY_NAME("tanh", tanh, "Hyperbolic tangent.");
-  static constexpr bool kSavesOutput = true;
-  static Tensor derivative(const Tensor& g, const Saved& s) { return g * (1 - square(s.out(0))); }
-};
-OMNIGRAD_OP(Tanh)
-
-struct Sin : UnaryOp<Sin> {
-  UNARY_NAME("sin", sin, "Sine of x in radians.");
-  static constexpr bool kSavesInput = true;
-  static Tensor derivative(const Tensor& g, const Saved& s) { return g * cos(s.in(0)); }
-};
-OMNIGRAD_OP(Sin)
-
-struct Cos : UnaryOp<Cos> {
-  UNARY_NAME("cos", cos, "Cosine of x in radians.");
-  static constexpr bool kSavesInput = true;
-  static Tensor derivative(const Tensor& g, const Saved& s) { return -(g * sin(s.in(0))); }
-};
-OMNIGRAD_OP(Cos)
 
 OutSpecs broadcast_spec(Inputs in, DType dtype) {
   return {{broadcast_shapes(in[0].shape(), in[1].shape()), dtype}};
@@ -139,33 +21,7 @@ Dims broadcast_strides(const Tensor& t, const Dims& shape) {
   return strides;
 }
 
-// `Op` gives kName, kDoc, kKernel, kSavesInputs and `derivative(g, s, need)`.
-template <class Op, Kind K = Kind::number>
-struct BinaryOp {
-  static Schema schema() {
-    Schema s = op(Op::kName, Op::kDoc).in("x", K, "any shape");
-    if (Op::kSavesInputs) s.saved();
-    s.in("y", K, "broadcasts with x");
-    if (Op::kSavesInputs) s.saved();
-    return s.out("z");
-  }
-  static OutSpecs shape(const NoOptions&, Inputs in) { return broadcast_spec(in, in[0].dtype()); }
-  static void forward(const NoOptions&, Inputs in, TensorList& out) {
-    const Dims& shape = out[0].shape();
-    const Dims a = broadcast_strides(in[0], shape), b = broadcast_strides(in[1], shape);
-    kernels::binary(Op::kKernel, in[0].dtype(), {in[0].raw(), a.data()}, {in[1].raw(), b.data()},
-                    out[0].raw(), shape.data(), static_cast<int>(shape.size()));
-  }
-  static Grads vjp(const NoOptions&, const Saved& s, Cotangents g, Need need) {
-    return Op::derivative(g[0], s, need);
-  }
-  static constexpr bool kSavesInputs = true;
-};
-
-#define BINARY_NAME(NAME, KERNEL, DOC)       \
-  static constexpr const char* kName = NAME; \
-  static constexpr const char* kDoc = DOC;   \
-  static constexpr Binary kKernel = Binary::KERNEL
+namespace {
 
 struct Add : BinaryOp<Add> {
   BINARY_NAME("add", add, "x + y.");
@@ -237,31 +93,6 @@ struct Pow : BinaryOp<Pow, Kind::floating> {
   }
 };
 OMNIGRAD_OP(Pow)
-
-// y > 0 ? g : 0, linear in g: relu's vjp and its own.
-struct ReluGrad : BinaryOp<ReluGrad, Kind::floating> {
-  BINARY_NAME("reluGrad", relu_grad, "g where y > 0, else 0.");
-  static Schema schema() {
-    return op(kName, kDoc)
-        .in("g", Kind::floating)
-        .in("y", Kind::floating)
-        .nondiff()
-        .saved()
-        .out("z")
-        .internal();
-  }
-  static Grads derivative(const Tensor& g, const Saved& s, Need) {
-    return {apply1<ReluGrad>({g, s.in(1)}), {}};
-  }
-};
-OMNIGRAD_OP(ReluGrad)
-
-struct Relu : UnaryOp<Relu, Kind::number> {
-  UNARY_NAME("relu", relu, "max(x, 0); the derivative at 0 is 0.");
-  static constexpr bool kSavesOutput = true;
-  static Tensor derivative(const Tensor& g, const Saved& s) { return apply1<ReluGrad>({g, s.out(0)}); }
-};
-OMNIGRAD_OP(Relu)
 
 template <class Op>
 struct CompareOp {
@@ -353,17 +184,5 @@ Tensor le(const Tensor& a, const Tensor& b) { return apply1<Le>({a, b}); }
 Tensor gt(const Tensor& a, const Tensor& b) { return apply1<Gt>({a, b}); }
 Tensor ge(const Tensor& a, const Tensor& b) { return apply1<Ge>({a, b}); }
 Tensor where(const Tensor& c, const Tensor& a, const Tensor& b) { return apply1<Where>({c, a, b}); }
-Tensor neg(const Tensor& x) { return apply1<Neg>({x}); }
-Tensor abs(const Tensor& x) { return apply1<Abs>({x}); }
-Tensor exp(const Tensor& x) { return apply1<Exp>({x}); }
-Tensor log(const Tensor& x) { return apply1<Log>({x}); }
-Tensor sqrt(const Tensor& x) { return apply1<Sqrt>({x}); }
-Tensor square(const Tensor& x) { return apply1<Square>({x}); }
-Tensor reciprocal(const Tensor& x) { return apply1<Reciprocal>({x}); }
-Tensor relu(const Tensor& x) { return apply1<Relu>({x}); }
-Tensor sigmoid(const Tensor& x) { return apply1<Sigmoid>({x}); }
-Tensor tanh(const Tensor& x) { return apply1<Tanh>({x}); }
-Tensor sin(const Tensor& x) { return apply1<Sin>({x}); }
-Tensor cos(const Tensor& x) { return apply1<Cos>({x}); }
 
 }  // namespace omnigrad
