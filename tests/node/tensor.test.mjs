@@ -94,6 +94,31 @@ describe('making and reading', () => {
     );
   });
 
+  test('creation refuses unknown options, dtypes and shapes', () => {
+    const bad = { float: 'float64' };
+    for (const make of [
+      () => og.tensor([1], bad),
+      () => og.zeros([1], bad),
+      () => og.arange(3, bad),
+      () => og.rand([1], bad),
+      () => og.randint(0, 2, [1], bad),
+      () => og.randperm(3, bad),
+      () => og.randn(3),
+      () => og.rand([-1]),
+      () => og.full([0.5], 1),
+    ]) {
+      assert.equal(code(make), 'option', make.toString());
+    }
+    assert.equal(
+      code(() => og.randn([1], { dtype: 'int32' })),
+      'dtype',
+    );
+    assert.equal(
+      code(() => og.zeros([-1])),
+      'shape',
+    );
+  });
+
   test('item wants one element; int64 above 2^53 has no number', () => {
     assert.equal(og.tensor([[5]]).item(), 5);
     assert.equal(

@@ -2,6 +2,7 @@
 // int64, typed arrays keep theirs.
 
 import { type DType, type TypedArray, dtypeOfArray, isFloating } from './dtype.js';
+import { checkedOptions } from './dispatch.js';
 import { failure } from './errors.js';
 import * as ops from './ops.generated.js';
 import { createHandle, runtime } from './runtime.js';
@@ -17,12 +18,15 @@ export interface CreateOptions {
   readonly requiresGrad?: boolean;
 }
 
+const createOptions = ['dtype', 'requiresGrad'];
+
 /** A new tensor with these elements; `shape` arranges a flat or typed array. */
 export function tensor(
   data: TensorData,
   options: CreateOptions & { readonly shape?: readonly number[] } = {},
 ): Tensor {
   const rt = runtime('tensor');
+  checkedOptions('tensor', options, [...createOptions, 'shape']);
   const typed = ArrayBuffer.isView(data);
   const { flat, shape: found } = typed ? { flat: data, shape: [data.length] } : flatten(data);
   const shape = options.shape ?? found;
@@ -97,6 +101,7 @@ export function withGrad(made: Tensor, options: CreateOptions): Tensor {
 
 /** Every element `value`. */
 export function full(shape: readonly number[], value: number, options: CreateOptions = {}): Tensor {
+  checkedOptions('full', options, createOptions);
   return withGrad(ops.full(shape, value, { dtype: options.dtype ?? 'float32' }), options);
 }
 
@@ -127,6 +132,7 @@ export function arange(start: number, stop: number, step: number, options?: Crea
 export function arange(...args: (number | CreateOptions | undefined)[]): Tensor {
   const numbers = args.filter((arg) => typeof arg === 'number');
   const options = args.find((arg) => typeof arg === 'object') ?? {};
+  checkedOptions('arange', options, createOptions);
   const [start = 0, stop = 0, step = 1] = numbers.length === 1 ? [0, numbers[0]] : numbers;
   if (step === 0 || !Number.isFinite((stop - start) / step)) {
     throw failure(

@@ -3,6 +3,7 @@
 
 import { type CreateOptions, withGrad } from './create.js';
 import type { DType } from './dtype.js';
+import { checkedOptions } from './dispatch.js';
 import { failure } from './errors.js';
 import * as ops from './ops.generated.js';
 import type { Tensor } from './tensor.js';
@@ -72,12 +73,26 @@ export interface RandomOptions extends CreateOptions {
   readonly generator?: Generator;
 }
 
-function count(shape: readonly number[]): number {
-  return shape.reduce((product, size) => product * size, 1);
+// What the ops are told besides their distribution: where the stream is, and the dtype. Checks first: what is refused
+// draws nothing.
+function drawn(
+  op: string,
+  shape: readonly number[],
+  options: RandomOptions,
+): { seed: number; offset: number; dtype: 'float32' | 'float64' } {
+  checkedOptions(op, options, ['dtype', 'requiresGrad', 'generator']);
+  const { generator = defaultGenerator(), dtype = 'float32' } = options;
+  if (dtype !== 'float32' && dtype !== 'float64') {
+    throw failure(op, 'dtype', `dtype is ${dtype}; it is float32 or float64`);
+  }
+  return { ...generator.draw(count(op, shape)), dtype };
 }
 
-function floatType(options: RandomOptions): { dtype: 'float32' | 'float64' } {
-  return { dtype: (options.dtype ?? 'float32') as 'float32' | 'float64' };
+function count(op: string, shape: readonly number[]): number {
+  if (!Array.isArray(shape) || !shape.every((size) => Number.isSafeInteger(size) && size >= 0)) {
+    throw failure(op, 'option', `shape is ${JSON.stringify(shape)}; it is a list of whole numbers from 0`);
+  }
+  return shape.reduce<number>((product, size: number) => product * size, 1);
 }
 
 /** Uniform in [low, high). */
@@ -87,8 +102,7 @@ export function uniform(
   high: number,
   options: RandomOptions = {},
 ): Tensor {
-  const state = (options.generator ?? defaultGenerator()).draw(count(shape));
-  return withGrad(ops.uniform(shape, { low, high, ...state, ...floatType(options) }), options);
+  return withGrad(ops.uniform(shape, { low, high, ...drawn('uniform', shape, options) }), options);
 }
 
 /** Normal with this mean and standard deviation. */
@@ -98,8 +112,7 @@ export function normal(
   std: number,
   options: RandomOptions = {},
 ): Tensor {
-  const state = (options.generator ?? defaultGenerator()).draw(count(shape));
-  return withGrad(ops.normal(shape, { mean, std, ...state, ...floatType(options) }), options);
+  return withGrad(ops.normal(shape, { mean, std, ...drawn('normal', shape, options) }), options);
 }
 
 /** Uniform in [0, 1). */
@@ -119,7 +132,8 @@ export function randint(
   shape: readonly number[],
   options: { readonly dtype?: DType; readonly generator?: Generator } = {},
 ): Tensor {
-  const state = (options.generator ?? defaultGenerator()).draw(count(shape));
+  checkedOptions('randint', options, ['dtype', 'generator']);
+  const state = (options.generator ?? defaultGenerator()).draw(count('randint', shape));
   return ops.randint(shape, low, high, {
     ...state,
     dtype: (options.dtype ?? 'int64') as Exclude<DType, 'bool'>,
@@ -128,5 +142,7 @@ export function randint(
 
 /** The numbers 0 to n - 1 in random order, int64. */
 export function randperm(n: number, options: { readonly generator?: Generator } = {}): Tensor {
+  checkedOptions('randperm', options, ['generator']);
+  count('randperm', [n]);
   return ops.randperm(n, (options.generator ?? defaultGenerator()).draw(n));
 }

@@ -1,0 +1,80 @@
+// What a user writes must type-check, and what is wrong must not. Compiled, never run.
+import {
+  type Tensor,
+  arange,
+  conv,
+  crossEntropy,
+  grad,
+  hessian,
+  init,
+  maxPool,
+  noGrad,
+  scope,
+  sum,
+  tensor,
+} from 'omnigrad';
+import { DataLoader, mnist } from 'omnigrad/data';
+import * as nn from 'omnigrad/nn';
+import * as optim from 'omnigrad/optim';
+
+class Net extends nn.Module {
+  conv = new nn.Conv2d(1, 16, 3, { padding: 1 });
+  bend = new nn.DeformConv2dPack(16, 32, 3, { padding: 1 });
+  head = new nn.Linear(32, 10);
+  forward(x: Tensor): Tensor {
+    return this.head.call(this.bend.call(this.conv.call(x).relu()).relu().mean([2, 3]));
+  }
+}
+
+class Pair extends nn.Module<[a: Tensor, b?: Tensor], { sum: Tensor }> {
+  forward(a: Tensor, b?: Tensor): { sum: Tensor } {
+    return { sum: b ? a.add(b) : a };
+  }
+}
+
+export async function train(): Promise<void> {
+  const { variant, threads, reason } = await init({ threads: 2 });
+  const told: ['threads' | 'single', number, string] = [variant, threads, reason.message];
+  const net = new Net();
+  const opt = new optim.AdamW(net.parameters(), { lr: 1e-3 });
+  const loader = new DataLoader(await mnist('train'), { batchSize: 64, shuffle: true, seed: 1 });
+  for await (const [x, y] of loader) {
+    const loss: number = opt.minimize(() => crossEntropy(net.call(x), y));
+    const aux: { loss: number; scores: Tensor } = opt.minimize(() => {
+      const scores = net.call(x);
+      return { loss: crossEntropy(scores, y), scores };
+    });
+    void [told, loss, aux];
+  }
+}
+
+export function use(x: Tensor, w: Tensor): void {
+  const { sum: total } = new Pair().call(x, w);
+  const one: Tensor = maxPool(x, 2, { stride: 2 });
+  const [values, indices] = maxPool(x, [2, 2], { returnIndices: true });
+  const y = conv(x, w, {
+    bias: null,
+    padding: [
+      [1, 0],
+      [1, 0],
+    ],
+    stride: [1, 2],
+  });
+  const [g] = grad(sum(y), [x], { createGraph: true });
+  const rows: Tensor = noGrad(() => scope(() => total.at(':', [0, 4], -1, null, '...')));
+  const name: readonly number[] = hessian((a) => a.mul(2).sum(), x).shape;
+  using mine = tensor([[1, 2]], { dtype: 'float64', requiresGrad: true });
+  x.copy_(w).fill_(0).softmax(-1);
+  void [one, values, indices, g, rows, name, mine, arange(0, 10, 2, { dtype: 'int32' })];
+
+  // @ts-expect-error a misspelt option
+  conv(x, w, { strides: 2 });
+  // @ts-expect-error a missing argument
+  maxPool(x);
+  // @ts-expect-error no such choice
+  x.cast('float16');
+  // @ts-expect-error a string is no tensor
+  x.add('1');
+  // @ts-expect-error forward takes tensors
+  new Net().call(1);
+}
