@@ -85,7 +85,7 @@ async function main() {
 try {
   process.exitCode = await main();
 } catch (error) {
-  if (!(error instanceof UsageError) && !error.code?.startsWith?.('ERR_PARSE_ARGS')) throw error;
-  console.error(`golden: ${error.message}`);
+  const usage = error instanceof UsageError || String(error.code).startsWith('ERR_PARSE_ARGS');
+  console.error(`golden: ${usage ? error.message : error.stack}`);
   process.exitCode = 2;
 }

@@ -15,9 +15,8 @@ export function compareTensors(name, actual, expected, { dtype, rtol, atol }) {
   }
   let worst = { ratio: 0, at: -1 };
   for (let i = 0; i < expected.data.length; i++) {
-    const ratio = integer
-      ? Number(actual.data[i] !== expected.data[i]) * Infinity || 0
-      : errorRatio(actual.data[i], expected.data[i], rtol, atol);
+    const [is, should] = [actual.data[i], expected.data[i]];
+    const ratio = integer ? (is === should ? 0 : Infinity) : errorRatio(is, should, rtol, atol);
     if (ratio > worst.ratio) worst = { ratio, at: i };
   }
   if (worst.ratio <= 1) return { ratio: worst.ratio };

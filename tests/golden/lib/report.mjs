@@ -4,9 +4,11 @@ const ratio = (x) => (x === Infinity ? 'inf' : x.toPrecision(2));
 
 /** `results` as check() gives them; returns the number that failed. */
 export function report(results, log = console.log) {
-  const ops = Map.groupBy
-    ? Map.groupBy(results, ({ op }) => op)
-    : results.reduce((map, r) => map.set(r.op, [...(map.get(r.op) ?? []), r]), new Map());
+  const ops = new Map();
+  for (const result of results) {
+    if (!ops.has(result.op)) ops.set(result.op, []);
+    ops.get(result.op).push(result);
+  }
   for (const [op, list] of ops) {
     const bad = list.filter(({ ok }) => !ok);
     const worst = list.reduce((a, b) => (b.error > a.error ? b : a));
