@@ -8,8 +8,65 @@
 
 namespace omnigrad::kernels {
 
-enum class Unary { neg, abs, exp, log, sqrt, square, reciprocal, relu, sigmoid, tanh, sin, cos };
-enum class Binary { add, sub, mul, div, maximum, minimum, pow, relu_grad };
+enum class Unary {
+  // integers too
+  neg,
+  abs,
+  square,
+  relu,
+  sign,
+  // floating
+  exp,
+  log,
+  sqrt,
+  reciprocal,
+  sigmoid,
+  tanh,
+  floor,
+  ceil,
+  round,  // half to even
+  trunc,
+  // floating, computed in double
+  sin,
+  cos,
+  tan,
+  asin,
+  acos,
+  atan,
+  sinh,
+  cosh,
+  asinh,
+  acosh,
+  atanh,
+  expm1,
+  log1p,
+  log2,
+  log10,
+  erf,
+  erfc,
+  erfinv,
+  lgamma,
+  sinc,
+  softplus,
+};
+enum class Binary {
+  // integers too
+  add,
+  sub,
+  mul,
+  div,
+  maximum,
+  minimum,
+  remainder,  // the sign of b
+  fmod,       // the sign of a
+  // floating
+  relu_grad,  // b > 0 ? a : 0
+  // floating, computed in double
+  pow,
+  atan2,
+  hypot,
+  polygamma,  // of order a, at b
+};
 enum class Compare { eq, ne, lt, le, gt, ge };
 
 struct Operand {
@@ -17,9 +74,7 @@ struct Operand {
   const int64_t* strides;
 };
 
-// neg, abs, square and relu take integers too; the rest are floating.
 void unary(Unary op, DType dtype, Operand x, void* y, const int64_t* shape, int rank) noexcept;
-// pow and relu_grad (b > 0 ? a : 0) are floating; the rest take integers too.
 void binary(Binary op, DType dtype, Operand a, Operand b, void* y, const int64_t* shape, int rank) noexcept;
 // y is bool.
 void compare(Compare op, DType dtype, Operand a, Operand b, void* y, const int64_t* shape, int rank) noexcept;

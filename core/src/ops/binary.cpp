@@ -94,6 +94,66 @@ struct Pow : BinaryOp<Pow, Kind::floating> {
 };
 OMNIGRAD_OP(Pow)
 
+struct Atan2 : BinaryOp<Atan2, Kind::floating> {
+  BINARY_NAME(
+      "atan2", atan2,
+      "The angle of the point (y, x) of the arguments x, y: atan(x / y) in its quadrant, in radians.");
+  static Grads derivative(const Tensor& g, const Saved& s, Need need) {
+    const Tensor x = s.in(0), y = s.in(1), q = g / (square(x) + square(y));
+    return {q * y, need[1] ? -(q * x) : Tensor()};
+  }
+};
+OMNIGRAD_OP(Atan2)
+
+struct Hypot : BinaryOp<Hypot, Kind::floating> {
+  BINARY_NAME("hypot", hypot, "sqrt(x^2 + y^2), without overflow; the derivative at the origin is 0.");
+  static Grads derivative(const Tensor& g, const Saved& s, Need) {
+    const Tensor x = s.in(0), y = s.in(1), r = apply1<Hypot>({x, y}), zero = Tensor::scalar(0, g.dtype());
+    const Tensor q = g / where(eq(r, zero), Tensor::scalar(1, g.dtype()), r);
+    return {q * x, q * y};
+  }
+};
+OMNIGRAD_OP(Hypot)
+
+// x - floor(x / y) y and x - trunc(x / y) y: the quotient is piecewise constant.
+Grads remainder_grads(const Tensor& g, const Saved& s, Need need, const char* round) {
+  if (!need[1]) return {g, {}};
+  const NoOptions none;
+  return {g, -(g * dispatch(*find_op(round), &none, {s.in(0) / s.in(1)})[0])};
+}
+
+struct Remainder : BinaryOp<Remainder> {
+  BINARY_NAME("remainder", remainder,
+              "x - floor(x / y) y: the remainder with y's sign. Of integers by 0 it is 0.");
+  static Grads derivative(const Tensor& g, const Saved& s, Need need) {
+    return remainder_grads(g, s, need, "floor");
+  }
+};
+OMNIGRAD_OP(Remainder)
+
+struct Fmod : BinaryOp<Fmod> {
+  BINARY_NAME("fmod", fmod, "x - trunc(x / y) y: the remainder with x's sign. Of integers by 0 it is 0.");
+  static Grads derivative(const Tensor& g, const Saved& s, Need need) {
+    return remainder_grads(g, s, need, "trunc");
+  }
+};
+OMNIGRAD_OP(Fmod)
+
+struct Lerp {
+  static Schema schema() {
+    return op("lerp", "x + weight (y - x).")
+        .in("x", Kind::floating, "any shape")
+        .in("y", Kind::floating, "broadcasts with x")
+        .in("weight", Kind::floating, "broadcasts with both")
+        .out("z");
+  }
+  static OutSpecs shape(const NoOptions&, Inputs in) {
+    return {{broadcast_shapes(broadcast_shapes(in[0].shape(), in[1].shape()), in[2].shape()), in[0].dtype()}};
+  }
+  static TensorList compose(const NoOptions&, Inputs in) { return {in[0] + in[2] * (in[1] - in[0])}; }
+};
+OMNIGRAD_OP(Lerp)
+
 template <class Op>
 struct CompareOp {
   static Schema schema() {

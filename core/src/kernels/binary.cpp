@@ -1,0 +1,156 @@
+#include <cmath>
+#include <type_traits>
+
+#include "kernels/elementwise.h"
+#include "kernels/special.h"
+#include "kernels/strided.h"
+#include "kernels/wrapping.h"
+
+namespace omnigrad::kernels {
+namespace {
+
+template <class T, class U, class F>
+void map2(Operand a, Operand b, void* y, const int64_t* shape, int rank, const F& f) noexcept {
+  int64_t ys[kMaxAxes];
+  dense_strides(shape, rank, ys);
+  const Strided loop(shape, rank, {ys, a.strides, b.strides});
+  const int64_t sa = loop.inner_stride(1), sb = loop.inner_stride(2);
+  loop.for_rows(kGrain, [&](const int64_t* offset, int64_t n) noexcept {
+    U* out = static_cast<U*>(y) + offset[0];
+    const T* p = static_cast<const T*>(a.data) + offset[1];
+    const T* q = static_cast<const T*>(b.data) + offset[2];
+    if (sa == 1 && sb == 1) {
+      for (int64_t i = 0; i < n; ++i) out[i] = f(p[i], q[i]);
+    } else if (sa == 1 && sb == 0) {
+      const T v = *q;
+      for (int64_t i = 0; i < n; ++i) out[i] = f(p[i], v);
+    } else if (sa == 0 && sb == 1) {
+      const T v = *p;
+      for (int64_t i = 0; i < n; ++i) out[i] = f(v, q[i]);
+    } else {
+      for (int64_t i = 0; i < n; ++i) out[i] = f(p[i * sa], q[i * sb]);
+    }
+  });
+}
+
+template <class T>
+T divide(T a, T b) noexcept {
+  if constexpr (std::is_integral_v<T>) {
+    if (b == 0) return 0;
+    if constexpr (std::is_signed_v<T>) {
+      if (b == -1) return static_cast<T>(W<T>(0) - static_cast<W<T>>(a));
+    }
+  }
+  return a / b;
+}
+
+template <class T>
+T truncated_remainder(T a, T b) noexcept {
+  if constexpr (std::is_floating_point_v<T>) return std::fmod(a, b);
+  if constexpr (std::is_signed_v<T>) {
+    if (b == T(-1)) return 0;
+  }
+  return b == T(0) ? T(0) : static_cast<T>(a % b);
+}
+template <class T>
+T remainder(T a, T b) noexcept {
+  const T r = truncated_remainder(a, b);
+  return r != T(0) && (r < T(0)) != (b < T(0)) ? static_cast<T>(r + b) : r;
+}
+
+double polygamma_of(double n, double x) { return polygamma(static_cast<int>(n), x); }
+
+// One function of doubles serves both floating dtypes.
+double (*double_function(Binary op) noexcept)(double, double) {
+  switch (op) {
+    case Binary::pow:
+      return std::pow;
+    case Binary::atan2:
+      return std::atan2;
+    case Binary::hypot:
+      return std::hypot;
+    default:
+      return polygamma_of;
+  }
+}
+
+template <class T>
+void binary_number(Binary op, Operand a, Operand b, void* y, const int64_t* shape, int rank) noexcept {
+  const auto run = [&](auto f) { map2<T, T>(a, b, y, shape, rank, f); };
+  switch (op) {
+    case Binary::add:
+      return run([](T p, T q) { return static_cast<T>(static_cast<W<T>>(p) + static_cast<W<T>>(q)); });
+    case Binary::sub:
+      return run([](T p, T q) { return static_cast<T>(static_cast<W<T>>(p) - static_cast<W<T>>(q)); });
+    case Binary::mul:
+      return run([](T p, T q) { return static_cast<T>(static_cast<W<T>>(p) * static_cast<W<T>>(q)); });
+    case Binary::div:
+      return run([](T p, T q) { return divide(p, q); });
+    // NaN wins, as in PyTorch.
+    case Binary::maximum:
+      return run([](T p, T q) { return p != p || p > q ? p : q; });
+    case Binary::minimum:
+      return run([](T p, T q) { return p != p || p < q ? p : q; });
+    default:
+      break;
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    switch (op) {
+      case Binary::pow:
+        return run([](T p, T q) { return std::pow(p, q); });
+      case Binary::relu_grad:
+        return run([](T g, T v) { return v > T(0) ? g : T(0); });
+      default:
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+void binary(Binary op, DType dtype, Operand a, Operand b, void* y, const int64_t* shape, int rank) noexcept {
+  visit_number(dtype, [&]<class T>() { binary_number<T>(op, a, b, y, shape, rank); });
+}
+
+void compare(Compare op, DType dtype, Operand a, Operand b, void* y, const int64_t* shape,
+             int rank) noexcept {
+  visit_number(dtype, [&]<class T>() {
+    const auto run = [&](auto f) { map2<T, bool>(a, b, y, shape, rank, f); };
+    switch (op) {
+      case Compare::eq:
+        return run([](T p, T q) { return p == q; });
+      case Compare::ne:
+        return run([](T p, T q) { return p != q; });
+      case Compare::lt:
+        return run([](T p, T q) { return p < q; });
+      case Compare::le:
+        return run([](T p, T q) { return p <= q; });
+      case Compare::gt:
+        return run([](T p, T q) { return p > q; });
+      case Compare::ge:
+        return run([](T p, T q) { return p >= q; });
+    }
+  });
+}
+
+void where(Operand condition, int bytes, Operand a, Operand b, void* y, const int64_t* shape,
+           int rank) noexcept {
+  int64_t ys[kMaxAxes];
+  dense_strides(shape, rank, ys);
+  const Strided loop(shape, rank, {ys, condition.strides, a.strides, b.strides});
+  const int64_t sc = loop.inner_stride(1), sa = loop.inner_stride(2), sb = loop.inner_stride(3);
+  const auto run = [&]<class T>(T) {
+    loop.for_rows(kGrain, [&](const int64_t* offset, int64_t n) noexcept {
+      T* out = static_cast<T*>(y) + offset[0];
+      const bool* c = static_cast<const bool*>(condition.data) + offset[1];
+      const T* p = static_cast<const T*>(a.data) + offset[2];
+      const T* q = static_cast<const T*>(b.data) + offset[3];
+      for (int64_t i = 0; i < n; ++i) out[i] = c[i * sc] ? p[i * sa] : q[i * sb];
+    });
+  };
+  if (bytes == 8) return run(uint64_t());
+  if (bytes == 4) return run(uint32_t());
+  run(uint8_t());
+}
+
+}  // namespace omnigrad::kernels
