@@ -1,6 +1,6 @@
 // Runs the golden cases and says what is wrong.
 // usage: node tests/golden/run.mjs [--variant threads|single|native] [--dtype float32|float64] [--only OP[,OP]]
-//        [--dir DIR] [--json FILE] [--part1]
+//        [--dir DIR] [--json FILE] [--part1] [--preset native|native-asan|native-tsan]
 // A case in one dtype is one check. Exit: 0 all passed, 1 some failed, 2 nothing could be run.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -21,6 +21,7 @@ function options() {
     options: {
       variant: { ...text, default: 'threads' },
       dir: { ...text, default: fileURLToPath(new URL('data', import.meta.url)) },
+      preset: { ...text, default: 'native' },
       dtype: text,
       only: text,
       json: text,
@@ -48,8 +49,8 @@ function select({ dir, only, part1: firstPart, variant }) {
   return here;
 }
 
-async function start(variant) {
-  if (variant === 'native') return (await import('./lib/native.mjs')).startNative();
+async function start({ variant, preset }) {
+  if (variant === 'native') return (await import('./lib/native.mjs')).startNative(preset);
   return (await import('./lib/package.mjs')).startPackage(variant);
 }
 
@@ -64,7 +65,7 @@ function tryPlan(golden, schema) {
 async function main() {
   const chosen = options();
   const cases = select(chosen);
-  const { schema, run, runAll } = await start(chosen.variant);
+  const { schema, run, runAll } = await start(chosen);
   const plans = cases.map((golden) => tryPlan(golden, schema));
   const batch = runAll?.(plans, chosen.dtypes);
   const results = cases.flatMap((golden, i) =>

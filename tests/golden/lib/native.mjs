@@ -6,12 +6,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readSafetensors } from './data.mjs';
 
-const program = fileURLToPath(
-  new URL('../../../build/native/tests/golden/native/omnigrad_golden', import.meta.url),
-);
 const dtypes = { F32: 'float32', F64: 'float64', I32: 'int32', I64: 'int64', U8: 'bool' };
 
-function call(...args) {
+function call(program, ...args) {
   const { status, signal, stdout, stderr, error } = spawnSync(program, args, {
     encoding: 'utf8',
     maxBuffer: 1 << 28,
@@ -21,22 +18,27 @@ function call(...args) {
   return stdout;
 }
 
-/** { schema, runAll(plans, dtypes): (plan number, dtype) => run } */
-export function startNative() {
+/** { schema, runAll(plans, dtypes): (plan number, dtype) => run } of a preset's build. */
+export function startNative(preset) {
+  const program = fileURLToPath(
+    new URL(`../../../build/${preset}/tests/golden/native/omnigrad_golden`, import.meta.url),
+  );
   if (!existsSync(program)) {
-    throw new Error(
-      `${program} is not there; build it: cmake --build --preset native --target omnigrad_golden`,
-    );
+    const command = `cmake --build --preset ${preset} --target omnigrad_golden`;
+    throw new Error(`${program} is not there; build it: ${command}`);
   }
-  return { schema: JSON.parse(call('--schema')), runAll };
+  return {
+    schema: JSON.parse(call(program, '--schema')),
+    runAll: (plans, wanted) => runAll(program, plans, wanted),
+  };
 }
 
-function runAll(plans, wanted) {
+function runAll(program, plans, wanted) {
   const folder = mkdtempSync(join(tmpdir(), 'omnigrad-golden-'));
   try {
     const [planFile, resultFile] = [join(folder, 'plans.json'), join(folder, 'results.safetensors')];
     writeFileSync(planFile, JSON.stringify({ dtypes: wanted, plans }));
-    call(planFile, resultFile);
+    call(program, planFile, resultFile);
     const names = JSON.parse(readFileSync(`${resultFile}.json`, 'utf8'));
     const results = readSafetensors(resultFile);
     return (number, dtype) => {
