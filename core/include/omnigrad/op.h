@@ -300,6 +300,9 @@ std::string schema_json();
 // Checks, allocates, runs and records a call. `options` is the op's Options.
 TensorList dispatch(const OpInfo& op, const void* options, const TensorList& inputs);
 
+// The first output of the op of that name, with its default options.
+Tensor call(const char* name, const TensorList& inputs);
+
 template <class Op>
 TensorList apply(const TensorList& inputs, const typename OptionsOf<Op>::type& options = {}) {
   return dispatch(info_of<Op>(), &options, inputs);

@@ -56,6 +56,7 @@ Tensor sum(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
 Tensor mean(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
 Tensor amax(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
 Tensor amin(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
+Tensor norm(const Tensor& x, double p, const Dims& dims = {}, bool keepdim = false);
 // Sums the axes that broadcasting `shape` to x's shape repeated.
 Tensor sum_to(const Tensor& x, const Dims& shape);
 
@@ -140,5 +141,13 @@ Tensor conv_transpose(const Tensor& x, const Tensor& weight, const Tensor& bias 
                       const ConvOptions& o = {});
 Tensor conv_input_grad(const Tensor& g, const Tensor& weight, const Dims& size, const ConvOptions& o = {});
 Tensor conv_weight_grad(const Tensor& g, const Tensor& x, const Dims& kernel, const ConvOptions& o = {});
+
+// Deformable convolution v2 of rank 1 to 3: each tap of the kernel samples where its offset moves it, times its mask.
+struct DeformConvOptions {
+  Dims stride{1}, padding{0}, dilation{1};
+  int64_t groups = 1, offset_groups = 1;
+};
+Tensor deform_conv(const Tensor& x, const Tensor& offset, const Tensor& weight, const Tensor& bias = {},
+                   const Tensor& mask = {}, const DeformConvOptions& o = {});
 
 }  // namespace omnigrad

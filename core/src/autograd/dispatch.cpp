@@ -168,4 +168,14 @@ TensorList dispatch(const OpInfo& op, const void* options, const TensorList& inp
   }
 }
 
+Tensor call(const char* name, const TensorList& inputs) {
+  const OpInfo& op = *find_op(name);
+  struct Defaults {
+    const OpInfo& op;
+    void* options;
+    ~Defaults() { op.free_options(options); }
+  } defaults{op, op.copy_options(nullptr)};
+  return std::move(dispatch(op, defaults.options, inputs)[0]);
+}
+
 }  // namespace omnigrad

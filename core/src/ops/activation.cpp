@@ -2,7 +2,6 @@
 //
 // Points without a derivative, as PyTorch: hardtanh, relu6 and hardsigmoid have 0 at their corners, clamp 1,
 // the shrinks 0, leakyRelu, elu and prelu that of the negative side.
-#include "omnigrad/autograd.h"
 #include "omnigrad/ops.h"
 
 namespace omnigrad {
@@ -12,14 +11,6 @@ constexpr double kSqrtHalf = 0.7071067811865476, kSqrtTwoOverPi = 0.797884560802
 constexpr double kSeluAlpha = 1.6732632423543772, kSeluScale = 1.0507009873554805;
 
 Tensor number(double value, const Tensor& like) { return Tensor::scalar(value, like.dtype()); }
-
-Tensor call(const char* name, const Tensor& x) {
-  const OpInfo& op = *find_op(name);
-  void* defaults = op.copy_options(nullptr);
-  TensorList y = dispatch(op, defaults, {x});
-  op.free_options(defaults);
-  return std::move(y[0]);
-}
 
 // low up to and at `low`, high from `high` on; NaN stays.
 Tensor between(const Tensor& x, double low, double high) {
@@ -34,7 +25,7 @@ Tensor by_sign(const Tensor& x, const Tensor& positive, const F& negative) {
 }
 Tensor elu_of(const Tensor& x, double alpha, double scale, double slope) {
   return by_sign(x, scale == 1 ? x : x * scale, [=](const Tensor& t) {
-    return call("expm1", slope == 1 ? t : t * slope) * (alpha * scale);
+    return call("expm1", {slope == 1 ? t : t * slope}) * (alpha * scale);
   });
 }
 
@@ -58,12 +49,12 @@ ACTIVATION(Relu6, "relu6", "min(max(x, 0), 6).", between(x, 0, 6))
 ACTIVATION(Selu, "selu", "Scaled exponential linear unit (Klambauer et al. 2017).",
            elu_of(x, kSeluAlpha, kSeluScale, 1))
 ACTIVATION(Silu, "silu", "x sigmoid(x).", x* sigmoid(x))
-ACTIVATION(Mish, "mish", "x tanh(softplus(x)) (Misra 2019).", x* tanh(call("softplus", x)))
+ACTIVATION(Mish, "mish", "x tanh(softplus(x)) (Misra 2019).", (x * tanh(call("softplus", {x}))))
 ACTIVATION(Softsign, "softsign", "x / (1 + |x|).", x / (abs(x) + 1))
 ACTIVATION(Tanhshrink, "tanhshrink", "x - tanh(x).", x - tanh(x))
 ACTIVATION(Hardsigmoid, "hardsigmoid", "min(max(x + 3, 0), 6) / 6.", between(x + 3, 0, 6) / 6)
 ACTIVATION(Hardswish, "hardswish", "x min(max(x + 3, 0), 6) / 6.", x*(between(x + 3, 0, 6) / 6))
-ACTIVATION(LogSigmoid, "logSigmoid", "log(sigmoid(x)), without overflow.", -call("softplus", -x))
+ACTIVATION(LogSigmoid, "logSigmoid", "log(sigmoid(x)), without overflow.", -call("softplus", {-x}))
 ACTIVATION(GeluTanh, "geluTanh", "gelu, approximated by tanh (Hendrycks, Gimpel 2016).",
            x * 0.5 * (tanh((x + x * square(x) * 0.044715) * kSqrtTwoOverPi) + 1))
 
@@ -81,7 +72,7 @@ struct Gelu {
   static OutSpecs shape(const Options&, Inputs in) { return {{in[0].shape(), in[0].dtype()}}; }
   static TensorList compose(const Options& o, Inputs in) {
     if (o.approximate == Approximate::tanh) return {GeluTanh::of(in[0])};
-    return {in[0] * 0.5 * (call("erf", in[0] * kSqrtHalf) + 1)};
+    return {in[0] * 0.5 * (call("erf", {in[0] * kSqrtHalf}) + 1)};
   }
 };
 OMNIGRAD_OP(Gelu)

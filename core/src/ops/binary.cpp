@@ -118,8 +118,7 @@ OMNIGRAD_OP(Hypot)
 // x - floor(x / y) y and x - trunc(x / y) y: the quotient is piecewise constant.
 Grads remainder_grads(const Tensor& g, const Saved& s, Need need, const char* round) {
   if (!need[1]) return {g, {}};
-  const NoOptions none;
-  return {g, -(g * dispatch(*find_op(round), &none, {s.in(0) / s.in(1)})[0])};
+  return {g, -(g * call(round, {s.in(0) / s.in(1)}))};
 }
 
 struct Remainder : BinaryOp<Remainder> {

@@ -22,30 +22,26 @@ constexpr double kLn2 = 0.6931471805599453, kLn10 = 2.302585092994046;
   };                                                            \
   OMNIGRAD_OP(CLASS)
 
-Tensor unary(const char* name, const Tensor& x) {
-  const NoOptions none;
-  return std::move(dispatch(*find_op(name), &none, {x})[0]);
-}
 Tensor rsqrt(const Tensor& x) { return reciprocal(sqrt(x)); }
 
-SMOOTH_OP(Tan, "tan", tan, "Tangent of x in radians.", g*(square(unary("tan", x)) + 1))
-SMOOTH_OP(Asin, "asin", asin, "Arc sine in radians; NaN outside [-1, 1].", g* rsqrt(1 - square(x)))
-SMOOTH_OP(Acos, "acos", acos, "Arc cosine in radians; NaN outside [-1, 1].", -(g* rsqrt(1 - square(x))))
-SMOOTH_OP(Atan, "atan", atan, "Arc tangent in radians.", g / (square(x) + 1))
-SMOOTH_OP(Sinh, "sinh", sinh, "Hyperbolic sine.", g* unary("cosh", x))
-SMOOTH_OP(Cosh, "cosh", cosh, "Hyperbolic cosine.", g* unary("sinh", x))
-SMOOTH_OP(Asinh, "asinh", asinh, "Inverse hyperbolic sine.", g* rsqrt(square(x) + 1))
-SMOOTH_OP(Acosh, "acosh", acosh, "Inverse hyperbolic cosine; NaN below 1.", g* rsqrt(square(x) - 1))
-SMOOTH_OP(Atanh, "atanh", atanh, "Inverse hyperbolic tangent; NaN outside [-1, 1].", g / (1 - square(x)))
-SMOOTH_OP(Expm1, "expm1", expm1, "exp(x) - 1, exact near 0.", g* exp(x))
-SMOOTH_OP(Log1p, "log1p", log1p, "log(1 + x), exact near 0; NaN below -1.", g / (x + 1))
-SMOOTH_OP(Log2, "log2", log2, "Logarithm to base 2.", g / (x * kLn2))
-SMOOTH_OP(Log10, "log10", log10, "Logarithm to base 10.", g / (x * kLn10))
+SMOOTH_OP(Tan, "tan", tan, "Tangent of x in radians.", (g * (square(call("tan", {x})) + 1)))
+SMOOTH_OP(Asin, "asin", asin, "Arc sine in radians; NaN outside [-1, 1].", (g * rsqrt(1 - square(x))))
+SMOOTH_OP(Acos, "acos", acos, "Arc cosine in radians; NaN outside [-1, 1].", (-(g * rsqrt(1 - square(x)))))
+SMOOTH_OP(Atan, "atan", atan, "Arc tangent in radians.", (g / (square(x) + 1)))
+SMOOTH_OP(Sinh, "sinh", sinh, "Hyperbolic sine.", (g * call("cosh", {x})))
+SMOOTH_OP(Cosh, "cosh", cosh, "Hyperbolic cosine.", (g * call("sinh", {x})))
+SMOOTH_OP(Asinh, "asinh", asinh, "Inverse hyperbolic sine.", (g * rsqrt(square(x) + 1)))
+SMOOTH_OP(Acosh, "acosh", acosh, "Inverse hyperbolic cosine; NaN below 1.", (g * rsqrt(square(x) - 1)))
+SMOOTH_OP(Atanh, "atanh", atanh, "Inverse hyperbolic tangent; NaN outside [-1, 1].", (g / (1 - square(x))))
+SMOOTH_OP(Expm1, "expm1", expm1, "exp(x) - 1, exact near 0.", (g * exp(x)))
+SMOOTH_OP(Log1p, "log1p", log1p, "log(1 + x), exact near 0; NaN below -1.", (g / (x + 1)))
+SMOOTH_OP(Log2, "log2", log2, "Logarithm to base 2.", (g / (x * kLn2)))
+SMOOTH_OP(Log10, "log10", log10, "Logarithm to base 10.", (g / (x * kLn10)))
 SMOOTH_OP(Erf, "erf", erf, "Error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x.",
-          g*(exp(-square(x)) * (2 / kSqrtPi)))
+          (g * (exp(-square(x)) * (2 / kSqrtPi))))
 SMOOTH_OP(Erfc, "erfc", erfc, "1 - erf(x), exact where erf(x) is near 1.",
-          -(g*(exp(-square(x)) * (2 / kSqrtPi))))
-SMOOTH_OP(Lgamma, "lgamma", lgamma, "log |gamma(x)|.", g* unary("digamma", x))
+          (-(g * (exp(-square(x)) * (2 / kSqrtPi)))))
+SMOOTH_OP(Lgamma, "lgamma", lgamma, "log |gamma(x)|.", (g * call("digamma", {x})))
 
 struct Erfinv : UnaryOp<Erfinv> {
   UNARY_NAME("erfinv", erfinv, "The inverse of erf; infinite at -1 and 1, NaN beyond.");
@@ -92,7 +88,7 @@ struct Sinc : UnaryOp<Sinc> {
     constexpr double pi = 3.141592653589793;
     const Tensor x = s.in(0), at_zero = eq(x, Tensor::scalar(0, x.dtype()));
     const Tensor safe = where(at_zero, Tensor::scalar(1, x.dtype()), x);
-    return g * where(at_zero, x * (-pi * pi / 3), (cos(x * pi) - unary("sinc", safe)) / safe);
+    return g * where(at_zero, x * (-pi * pi / 3), (cos(x * pi) - call("sinc", {safe})) / safe);
   }
 };
 OMNIGRAD_OP(Sinc)
@@ -160,7 +156,7 @@ STEP_OP(Sign, sign, Kind::number, "-1, 0 or 1; NaN of NaN.")
 struct Frac {
   static Schema schema() { return op("frac", "x - trunc(x).").in("x", Kind::floating, "any shape").out("y"); }
   static OutSpecs shape(const NoOptions&, Inputs in) { return {{in[0].shape(), in[0].dtype()}}; }
-  static TensorList compose(const NoOptions&, Inputs in) { return {in[0] - unary("trunc", in[0])}; }
+  static TensorList compose(const NoOptions&, Inputs in) { return {in[0] - call("trunc", {in[0]})}; }
 };
 OMNIGRAD_OP(Frac)
 
