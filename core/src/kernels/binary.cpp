@@ -91,18 +91,17 @@ void binary_number(Binary op, Operand a, Operand b, void* y, const int64_t* shap
       return run([](T p, T q) { return p != p || p > q ? p : q; });
     case Binary::minimum:
       return run([](T p, T q) { return p != p || p < q ? p : q; });
+    case Binary::remainder:
+      return run([](T p, T q) { return remainder(p, q); });
+    case Binary::fmod:
+      return run([](T p, T q) { return truncated_remainder(p, q); });
     default:
       break;
   }
   if constexpr (std::is_floating_point_v<T>) {
-    switch (op) {
-      case Binary::pow:
-        return run([](T p, T q) { return std::pow(p, q); });
-      case Binary::relu_grad:
-        return run([](T g, T v) { return v > T(0) ? g : T(0); });
-      default:
-        break;
-    }
+    if (op == Binary::relu_grad) return run([](T g, T v) { return v > T(0) ? g : T(0); });
+    double (*f)(double, double) = double_function(op);
+    run([f](T p, T q) { return static_cast<T>(f(static_cast<double>(p), static_cast<double>(q))); });
   }
 }
 
