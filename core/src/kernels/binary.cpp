@@ -46,11 +46,12 @@ T divide(T a, T b) noexcept {
 
 template <class T>
 T truncated_remainder(T a, T b) noexcept {
-  if constexpr (std::is_floating_point_v<T>) return std::fmod(a, b);
-  if constexpr (std::is_signed_v<T>) {
-    if (b == T(-1)) return 0;
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::fmod(a, b);
+  } else {
+    // The least number over -1 overflows, and leaves nothing anyway.
+    return b == T(0) || (std::is_signed_v<T> && b == T(-1)) ? T(0) : static_cast<T>(a % b);
   }
-  return b == T(0) ? T(0) : static_cast<T>(a % b);
 }
 template <class T>
 T remainder(T a, T b) noexcept {
