@@ -27,6 +27,10 @@ Window window(const PoolAxis& a, int64_t o) {
     return {first, ((o + 1) * a.in + a.out - 1) / a.out - first, 1};
   }
   const int64_t start = o * a.stride - a.pad;
+  if (a.dilation == 1) {  // the common case, without a division
+    const int64_t first = std::max<int64_t>(start, 0);
+    return {first, std::min(start + a.kernel, a.in) - first, 1};
+  }
   const int64_t skip = start < 0 ? (-start + a.dilation - 1) / a.dilation : 0;
   const int64_t fit = start < a.in ? (a.in - 1 - start) / a.dilation + 1 : 0;
   return {start + skip * a.dilation, std::min(a.kernel, fit) - skip, a.dilation};
@@ -105,57 +109,78 @@ struct Row {
   T* y;
   int64_t* index;
 
-  void scalar(int64_t begin, int64_t end) const {
+  // One by one. n rows of taps are listed, or none.
+  void scalar(int64_t begin, int64_t end, const std::ptrdiff_t* tap_rows, int n) const {
     for (int64_t o = begin; o < end; ++o) {
       const Window w = window(last, o);
+      const std::ptrdiff_t count = w.count, step = w.step, column = w.first;
       T best = -std::numeric_limits<T>::infinity();
-      int64_t at = -1;
-      each_tap_row(outer, windows, pitch, [&](int64_t row) {
-        if (at < 0) at = row + w.first;
-        for (int64_t k = 0; k < w.count; ++k) {
-          const int64_t i = row + w.first + k * w.step;
+      std::ptrdiff_t at = -1;
+      const auto tap_row = [&](std::ptrdiff_t row) __attribute__((always_inline)) {
+        std::ptrdiff_t i = row + column;
+        if (at < 0) at = i;
+        for (std::ptrdiff_t k = 0; k < count; ++k, i += step) {
           const T v = plane[i];
           const bool better = bool(v > best) | bool(v != v);  // selected, not branched on
           best = better ? v : best;
           at = better ? i : at;
         }
-      });
+      };
+      if (n > 0) {
+        for (int r = 0; r < n; ++r) tap_row(tap_rows[r]);
+      } else {
+        each_tap_row(outer, windows, pitch, tap_row);
+      }
       y[o] = best;
       index[o] = at;
     }
   }
 
-  // [begin, end) of at least a vector, stride S, K taps (0: any number). The last vector may overlap the one
-  // before.
-  template <int S, int K>
-  void vectors(int64_t begin, int64_t end, const std::ptrdiff_t* tap_rows, int n) const {
+  // U vectors of outputs from o on, stride S, K taps (0: any number).
+  template <int S, int K, int U>
+  [[gnu::always_inline]] void block(std::ptrdiff_t o, const std::ptrdiff_t* tap_rows, int n) const {
     constexpr std::ptrdiff_t L = kLanes<T>;
     using Lane = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
     const std::ptrdiff_t stride = S > 0 ? S : last.stride, kernel = K > 0 ? K : last.kernel;
-    const std::ptrdiff_t dilation = last.dilation, pad = last.pad, stop = end;
+    const std::ptrdiff_t dilation = last.dilation, column = o * stride - last.pad;
     const Lane step = static_cast<Lane>(dilation);
     Mask<T> lane;
     for (int l = 0; l < L; ++l) lane[l] = static_cast<Lane>(l * stride);
-    for (std::ptrdiff_t next = begin; next < stop; next += L) {
-      const std::ptrdiff_t o = std::min(next, stop - L), column = o * stride - pad;
-      Vec<T> best = splat(-std::numeric_limits<T>::infinity());
-      Mask<T> at = lane + static_cast<Lane>(tap_rows[0] + column);
-      for (int r = 0; r < n; ++r) {
-        const std::ptrdiff_t first = tap_rows[r] + column;
-        Mask<T> i = lane + static_cast<Lane>(first);
-        const T* p = plane + first;
-        for (std::ptrdiff_t k = 0; k < kernel; ++k) {
-          const Vec<T> v = load_every<S>(p, stride);
-          const Mask<T> better = (v > best) | (v != v);
-          best = select(better, v, best);
-          at = select(better, i, at);
-          i = i + step;
-          p += dilation;
-        }
-      }
-      store(y + o, best);
-      store_index(index + o, at);
+    Vec<T> best[U];
+    Mask<T> at[U];
+    for (int u = 0; u < U; ++u) {
+      best[u] = splat(-std::numeric_limits<T>::infinity());
+      at[u] = lane + static_cast<Lane>(tap_rows[0] + column + u * L * stride);
     }
+    for (int r = 0; r < n; ++r) {
+      const std::ptrdiff_t first = tap_rows[r] + column;
+      const T* p = plane + first;
+      Mask<T> i = lane + static_cast<Lane>(first);
+      for (std::ptrdiff_t k = 0; k < kernel; ++k) {
+        for (int u = 0; u < U; ++u) {
+          const Vec<T> v = load_every<S>(p + u * L * stride, stride);
+          const Mask<T> better = (v > best[u]) | (v != v);
+          best[u] = select(better, v, best[u]);
+          at[u] = select(better, i + static_cast<Lane>(u * L * stride), at[u]);
+        }
+        i = i + step;
+        p += dilation;
+      }
+    }
+    for (int u = 0; u < U; ++u) {
+      store(y + o + u * L, best[u]);
+      store_index(index + o + u * L, at[u]);
+    }
+  }
+
+  // [begin, end) of at least a vector, two at a time to hide latency. The last may overlap the one before.
+  template <int S, int K>
+  void vectors(int64_t begin, int64_t end, const std::ptrdiff_t* tap_rows, int n) const {
+    constexpr std::ptrdiff_t L = kLanes<T>;
+    const std::ptrdiff_t stop = end;
+    std::ptrdiff_t o = begin;
+    for (; o + 2 * L <= stop; o += 2 * L) block<S, K, 2>(o, tap_rows, n);
+    for (; o < stop; o += L) block<S, K, 1>(std::min(o, stop - L), tap_rows, n);
   }
   template <int S>
   void vectors(int64_t begin, int64_t end, const std::ptrdiff_t* tap_rows, int n) const {
@@ -216,14 +241,14 @@ void max_pool(int64_t planes, int rank, const PoolAxis* axes, const T* x, T* y, 
       }
       const Row<T> row{
           last, outer, windows, pitch, x + r / rows * in_plane, y + r * last.out, index + r * last.out};
+      const int n = list_tap_rows(outer, windows, pitch, tap_rows);
       int64_t done = 0;
-      const int n = vectorised ? list_tap_rows(outer, windows, pitch, tap_rows) : 0;
-      if (n > 0) {
-        row.scalar(0, inside.lo);
+      if (vectorised && n > 0) {
+        row.scalar(0, inside.lo, tap_rows, n);
         row.vectors(inside.lo, inside.hi, tap_rows, n);
         done = inside.hi;
       }
-      row.scalar(done, last.out);
+      row.scalar(done, last.out, tap_rows, n);
     }
   });
 }

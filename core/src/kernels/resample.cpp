@@ -102,29 +102,26 @@ int64_t aligned(int64_t elements) { return (elements + 15) / 16 * 16; }
 
 // The sum over n taps of weight * value(index), in order.
 template <class V, class T, class Value>
-inline V tap_block(const T* weight, const int32_t* index, Size n, Value value) {
+[[gnu::always_inline]] inline V tap_block(const T* weight, const int32_t* index, Size n, Value value) {
   V sum = weight[0] * value(index[0]);
   for (Size k = 1; k < n; ++k) sum = sum + weight[k] * value(index[k]);
   return sum;
 }
-// The sum over taps [k, end), in blocks. The one order of summation; the commonest counts are unrolled.
 template <class V, class T, class Value>
-inline V tap_sum(const AxisRows<T>& t, Size k, Size end, Value value) {
-  const T* weight = t.weight + k;
-  const int32_t* index = t.index + k;
-  Size n = end - k;
-  if (n == 1) return tap_block<V>(weight, index, 1, value);
-  if (n == 2) return tap_block<V>(weight, index, 2, value);
-  if (n == 4) return tap_block<V>(weight, index, 4, value);
-  if (n == 8) return tap_block<V>(weight, index, 8, value);
-  if (n == 0) return V{};
-  V total = tap_block<V>(weight, index, std::min(n, kTapBlock), value);
+[[gnu::noinline]] V many_taps(const T* weight, const int32_t* index, Size n, Value value) {
+  V total = tap_block<V>(weight, index, kTapBlock, value);
   while ((n -= kTapBlock) > 0) {
     weight += kTapBlock;
     index += kTapBlock;
     total = total + tap_block<V>(weight, index, std::min(n, kTapBlock), value);
   }
   return total;
+}
+// The sum over taps [k, end), in blocks. The one order of summation.
+template <class V, class T, class Value>
+[[gnu::always_inline]] inline V tap_sum(const AxisRows<T>& t, Size k, Size end, Value value) {
+  if (end - k > kTapBlock) return many_taps<V>(t.weight + k, t.index + k, end - k, value);
+  return k == end ? V{} : tap_block<V>(t.weight + k, t.index + k, end - k, value);
 }
 
 // Innermost axis, one row, outputs [o0, o1).
@@ -137,7 +134,8 @@ void scalar_row(const AxisRows<T>& t, const T* src, T* dst, Size o0, Size o1) {
 
 // Innermost axis, as many rows as a vector has lanes, through a transposed strip.
 template <class T>
-void strip_rows(const AxisRows<T>& t, const T* src, T* dst, T* strip) {
+void strip_rows(const AxisRows<T>& table, const T* src, T* dst, T* strip) {
+  const AxisRows<T> t = table;  // a copy, which no store can be taken to change
   constexpr Size L = kLanes<T>;
   const Size in = t.in, out = t.out;
   Vec<T> v[L];
@@ -150,7 +148,7 @@ void strip_rows(const AxisRows<T>& t, const T* src, T* dst, T* strip) {
   for (; i < in; ++i) {
     for (Size r = 0; r < L; ++r) strip[i * L + r] = src[r * in + i];
   }
-  const auto output = [&](Size o) {
+  const auto output = [&](Size o) __attribute__((always_inline)) {
     return tap_sum<Vec<T>>(t, t.start[o], t.start[o + 1], [strip](Size k) { return load(strip + k * L); });
   };
   Size o = 0;
@@ -180,16 +178,22 @@ template <int N, class T>
 void combine_few(const int32_t* index, const T* w, const T* src, Size stride, T* dst, Size n) {
   constexpr Size L = kLanes<T>;
   const T* row[N];
-  for (int k = 0; k < N; ++k) row[k] = src + index[k] * stride;
+  T scalar[N];
+  Vec<T> weight[N];
+  for (int k = 0; k < N; ++k) {
+    row[k] = src + index[k] * stride;
+    scalar[k] = w[k];
+    weight[k] = splat(w[k]);
+  }
   Size x = 0;
   for (; x + L <= n; x += L) {
-    Vec<T> s = w[0] * load(row[0] + x);
-    for (int k = 1; k < N; ++k) s = s + w[k] * load(row[k] + x);
+    Vec<T> s = weight[0] * load(row[0] + x);
+    for (int k = 1; k < N; ++k) s = s + weight[k] * load(row[k] + x);
     store(dst + x, s);
   }
   for (; x < n; ++x) {
-    T s = w[0] * row[0][x];
-    for (int k = 1; k < N; ++k) s = s + w[k] * row[k][x];
+    T s = scalar[0] * row[0][x];
+    for (int k = 1; k < N; ++k) s = s + scalar[k] * row[k][x];
     dst[x] = s;
   }
 }
