@@ -39,10 +39,13 @@ function adamStates({ amsgrad = false }) {
   return ['means', 'squares', ...(amsgrad ? ['maxSquares'] : [])];
 }
 
-/** PyTorch computes Muon's update in bfloat16: its case has one tolerance for every dtype. */
-export const sameToleranceInFloat64 = new Set(['optim.Muon']);
+/**
+ * Where the reference itself is not good to 1e-9 in float64: PyTorch computes Muon's update in bfloat16, and the gradient
+ * of hardsigmoid with 1/6 rounded to float32.
+ */
+export const float64Tolerance = { 'optim.Muon': 0.02, hardsigmoid: 1e-7 };
 
-/** What the ops of issue part 1 cover; `run.mjs --part1` runs these only. Later parts run everything. */
+/** The ops of the first part of the work: `run.mjs --part1` runs these only. */
 export const part1 = new Set(
   `abs neg exp log sqrt square reciprocal sin cos tanh sigmoid relu
    add sub mul div maximum minimum pow where

@@ -1,13 +1,13 @@
 // Judges one run of one case: outputs, first order, second order, and that recording the backward pass changes no bit of
 // the first order.
 import { createHash } from 'node:crypto';
-import { sameToleranceInFloat64 } from '../conventions.mjs';
+import { float64Tolerance } from '../conventions.mjs';
 import { compareTensors, sameBits } from './compare.mjs';
 
-function toleranceOf(golden, dtype) {
-  const { op, rtol, atol } = golden;
-  if (dtype === 'float64' && !sameToleranceInFloat64.has(op)) return { dtype, rtol: 1e-9, atol: 1e-9 };
-  return { dtype, rtol, atol };
+function toleranceOf({ op, rtol, atol }, dtype) {
+  if (dtype === 'float32') return { dtype, rtol, atol };
+  const tolerance = float64Tolerance[op] ?? 1e-9;
+  return { dtype, rtol: tolerance, atol: tolerance };
 }
 
 /** `run`: { tensors: { name: { dtype, shape, data } } } or { error }. */
