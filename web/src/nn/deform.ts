@@ -3,11 +3,13 @@
 import { noGrad } from '../autograd.js';
 import { deformConv } from '../ops.generated.js';
 import type { Tensor } from '../tensor.js';
-import { type ConvLayerOptions, Conv2d, type PaddingSizes } from './conv.js';
+import { type ConvLayerOptions, Conv2d } from './conv.js';
 import { type Sizes, fanInUniform, perAxis, product } from './init.js';
 import { Module } from './module.js';
 
-export interface DeformConvLayerOptions extends ConvLayerOptions {
+export interface DeformConvLayerOptions extends Omit<ConvLayerOptions, 'padding'> {
+  /** On both sides; default 0. */
+  readonly padding?: Sizes;
   /** Groups of input channels that share offsets; default 1. */
   readonly offsetGroups?: number;
 }
@@ -20,7 +22,7 @@ export class DeformConv2d extends Module<[x: Tensor, offset: Tensor, mask?: Tens
   readonly bias: Tensor | null;
   readonly #options: {
     stride: Sizes;
-    padding: PaddingSizes;
+    padding: Sizes;
     dilation: Sizes;
     groups: number;
     offsetGroups: number;
