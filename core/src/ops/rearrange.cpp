@@ -1,0 +1,403 @@
+// Rearrangements made of views, slices and gathers: roll, repeat, tril and triu, diagonal, pixel shuffles,
+// unfold and fold. Composites, so each one's gradient is its adjoint, of any order.
+#include <algorithm>
+
+#include "omnigrad/ops.h"
+
+namespace omnigrad {
+namespace {
+
+struct Roll {
+  struct Options {
+    Dims shifts, dims;
+  };
+  static Schema schema() {
+    return op("roll", "Shifts elements along axes; what leaves one end enters the other.")
+        .in("x", Kind::any, "any shape")
+        .arg("shifts", &Options::shifts, "by how many places")
+        .arg("dims", &Options::dims, "along which axes; none: one shift of the flattened tensor")
+        .out("y");
+  }
+  static OutSpecs shape(const Options& o, Inputs in) {
+    if (o.dims.empty() ? o.shifts.size() != 1 : o.shifts.size() != o.dims.size()) {
+      fail(Code::option, "shifts ", o.shifts, " and dims ", o.dims, " must pair up");
+    }
+    for (int64_t d : o.dims) normalize_dim(d, in[0].rank());
+    return {{in[0].shape(), in[0].dtype()}};
+  }
+  static Tensor one(const Tensor& x, int64_t shift, int64_t dim) {
+    const int64_t n = x.size(dim);
+    const int64_t cut = n == 0 ? 0 : ((-shift % n) + n) % n;
+    return cut == 0 ? x : cat({slice(x, dim, cut, n), slice(x, dim, 0, cut)}, dim);
+  }
+  static TensorList compose(const Options& o, Inputs in) {
+    if (o.dims.empty()) return {reshape(one(reshape(in[0], {-1}), o.shifts[0], 0), in[0].shape())};
+    Tensor y = in[0];
+    for (size_t i = 0; i < o.dims.size(); ++i) y = one(y, o.shifts[i], o.dims[i]);
+    return {alias(y)};
+  }
+};
+OMNIGRAD_OP(Roll)
+
+struct Repeat {
+  struct Options {
+    Dims repeats;
+  };
+  static Schema schema() {
+    return op("repeat", "Copies of the tensor side by side, as many along each axis as told.")
+        .in("x", Kind::any, "any shape")
+        .arg("repeats", &Options::repeats, "for each axis; more of them than axes add axes in front")
+        .out("y");
+  }
+  static OutSpecs shape(const Options& o, Inputs in) {
+    if (o.repeats.size() < in[0].shape().size())
+      fail("repeats ", o.repeats, " need one number for each of ", in[0].rank(), " axes");
+    Dims shape = o.repeats;
+    const size_t lead = shape.size() - in[0].shape().size();
+    for (size_t i = 0; i < shape.size(); ++i) {
+      if (shape[i] < 0) fail("repeats ", o.repeats, " are not negative");
+      if (i >= lead) shape[i] *= in[0].shape()[i - lead];
+    }
+    if (2 * shape.size() > kMaxRank)
+      fail("repeats of ", shape.size(), " axes are above the limit of ", kMaxRank / 2);
+    return {{shape, in[0].dtype()}};
+  }
+  static TensorList compose(const Options& o, Inputs in) {
+    // [a, b] repeated (p, q) is [1, a, 1, b] expanded to [p, a, q, b].
+    const size_t lead = o.repeats.size() - in[0].shape().size();
+    Dims thin, wide;
+    for (size_t i = 0; i < o.repeats.size(); ++i) {
+      const int64_t size = i < lead ? 1 : in[0].shape()[i - lead];
+      for (int64_t d : {int64_t{1}, size}) thin.push_back(d);
+      for (int64_t d : {o.repeats[i], size}) wide.push_back(d);
+    }
+    return {reshape(expand(reshape(in[0], thin), wide), Repeat::shape(o, in)[0].shape)};
+  }
+};
+OMNIGRAD_OP(Repeat)
+
+struct TriangleOptions {
+  int64_t diagonal = 0;
+};
+
+// 0 outside the triangle; the mask is a constant of the shape.
+template <class Op>
+struct Triangle {
+  using Options = TriangleOptions;
+  static Schema schema() {
+    return op(Op::kName, Op::kDoc)
+        .in("x", Kind::any, "[..., rows, columns]")
+        .opt("diagonal", &Options::diagonal, "which diagonal bounds it; 0: the main one, positive: above it")
+        .out("y");
+  }
+  static OutSpecs shape(const Options&, Inputs in) {
+    if (in[0].rank() < 2) fail("needs at least two axes, [..., rows, columns]");
+    return {{in[0].shape(), in[0].dtype()}};
+  }
+  static TensorList compose(const Options& o, Inputs in) {
+    const int64_t rows = in[0].size(-2), columns = in[0].size(-1);
+    Tensor mask = Tensor::empty({rows, columns}, DType::boolean);
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < columns; ++j)
+        mask.data<bool>()[i * columns + j] = Op::inside(j - i - o.diagonal);
+    }
+    return {where(mask, in[0], Tensor::scalar(0, in[0].dtype()))};
+  }
+};
+
+struct Tril : Triangle<Tril> {
+  static constexpr const char* kName = "tril";
+  static constexpr const char* kDoc = "The lower triangle of matrices, zeros above it.";
+  static bool inside(int64_t above) { return above <= 0; }
+};
+OMNIGRAD_OP(Tril)
+
+struct Triu : Triangle<Triu> {
+  static constexpr const char* kName = "triu";
+  static constexpr const char* kDoc = "The upper triangle of matrices, zeros below it.";
+  static bool inside(int64_t above) { return above >= 0; }
+};
+OMNIGRAD_OP(Triu)
+
+struct Diagonal {
+  struct Options {
+    int64_t offset = 0, dim1 = 0, dim2 = 1;
+  };
+  static Schema schema() {
+    return op("diagonal", "A diagonal of two axes, as the last axis.")
+        .in("x", Kind::any, "at least two axes")
+        .opt("offset", &Options::offset, "which one; 0: the main one, positive: above it")
+        .opt("dim1", &Options::dim1, "the axis of rows")
+        .opt("dim2", &Options::dim2, "the axis of columns")
+        .out("y");
+  }
+  static int64_t length(const Options& o, int64_t rows, int64_t columns) {
+    return std::max<int64_t>(
+        o.offset >= 0 ? std::min(rows, columns - o.offset) : std::min(rows + o.offset, columns), 0);
+  }
+  static OutSpecs shape(const Options& o, Inputs in) {
+    const int64_t a = normalize_dim(o.dim1, in[0].rank()), b = normalize_dim(o.dim2, in[0].rank());
+    if (a == b) fail(Code::option, "dim1 and dim2 are both ", a, ": they must differ");
+    Dims shape;
+    for (int64_t i = 0; i < in[0].rank(); ++i) {
+      if (i != a && i != b) shape.push_back(in[0].size(i));
+    }
+    shape.push_back(length(o, in[0].size(a), in[0].size(b)));
+    return {{shape, in[0].dtype()}};
+  }
+  static TensorList compose(const Options& o, Inputs in) {
+    const int64_t a = normalize_dim(o.dim1, in[0].rank()), b = normalize_dim(o.dim2, in[0].rank());
+    const int64_t rows = in[0].size(a), columns = in[0].size(b), n = length(o, rows, columns);
+    Dims order, flat;
+    for (int64_t i = 0; i < in[0].rank(); ++i) {
+      if (i == a || i == b) continue;
+      order.push_back(i);
+      flat.push_back(in[0].size(i));
+    }
+    order.push_back(a);
+    order.push_back(b);
+    flat.push_back(rows * columns);
+    Tensor index = Tensor::empty({n}, DType::int64);
+    for (int64_t i = 0; i < n; ++i) {
+      index.data<int64_t>()[i] =
+          (i + std::max<int64_t>(-o.offset, 0)) * columns + i + std::max<int64_t>(o.offset, 0);
+    }
+    return {index_select(reshape(permute(in[0], order), flat), index, -1)};
+  }
+};
+OMNIGRAD_OP(Diagonal)
+
+struct Meshgrid {
+  enum class Indexing { ij, xy };
+  struct Options {
+    Indexing indexing = Indexing::ij;
+  };
+  static Schema schema() {
+    return op("meshgrid", "Coordinate grids of axes: grid k holds xs[k] along its axis k.")
+        .in("xs", Kind::any, "each [n]")
+        .variadic()
+        .opt("indexing", &Options::indexing, "ij: axis k is xs[k]'s; xy: the first two swapped", {"ij", "xy"})
+        .out("grids");
+  }
+  static Dims grid(Inputs in) {
+    Dims shape;
+    for (const Tensor& t : in) {
+      if (t.rank() > 1) fail("each input has one axis, one has shape ", t.shape());
+      shape.push_back(t.numel());
+    }
+    return shape;
+  }
+  static OutSpecs shape(const Options& o, Inputs in) {
+    if (in.empty()) fail(Code::argument, "needs at least one tensor");
+    Dims shape = grid(in);
+    if (o.indexing == Indexing::xy && shape.size() > 1) std::swap(shape[0], shape[1]);
+    OutSpecs specs;
+    for (const Tensor& t : in) specs.push_back({shape, t.dtype()});
+    return specs;
+  }
+  static TensorList compose(const Options& o, Inputs in) {
+    const Dims shape = grid(in);
+    TensorList out;
+    for (size_t k = 0; k < in.size(); ++k) {
+      Dims thin(shape.size(), 1);
+      thin[k] = shape[k];
+      const Tensor t = expand(reshape(in[k], thin), shape);
+      out.push_back(o.indexing == Indexing::xy && in.size() > 1 ? transpose(t, 0, 1) : t);
+    }
+    return out;
+  }
+};
+OMNIGRAD_OP(Meshgrid)
+
+struct ShuffleOptions {
+  int64_t factor = 1;
+};
+
+struct PixelShuffle {
+  using Options = ShuffleOptions;
+  static Schema schema() {
+    return op("pixelShuffle",
+              "Channels to space (Shi et al. 2016): [..., C r r, H, W] to [..., C, H r, W r].")
+        .in("x", Kind::any, "[..., C r r, H, W]")
+        .arg("upscaleFactor", &Options::factor, "r")
+        .out("y");
+  }
+  static OutSpecs shape(const Options& o, Inputs in) {
+    const int64_t r = o.factor;
+    if (r < 1) fail(Code::option, "upscaleFactor ", r, " must be at least 1");
+    if (in[0].rank() < 3) fail("needs at least three axes, [..., channels, height, width]");
+    if (in[0].size(-3) % (r * r)) fail("channels ", in[0].size(-3), " must be a multiple of ", r * r);
+    Dims shape = in[0].shape();
+    const size_t n = shape.size();
+    shape[n - 3] /= r * r;
+    shape[n - 2] *= r;
+    shape[n - 1] *= r;
+    return {{shape, in[0].dtype()}};
+  }
+  static TensorList compose(const Options& o, Inputs in) {
+    const int64_t r = o.factor, c = in[0].size(-3) / (r * r), h = in[0].size(-2), w = in[0].size(-1);
+    const Tensor t = permute(reshape(in[0], {-1, c, r, r, h, w}), {0, 1, 4, 2, 5, 3});
+    return {reshape(t, PixelShuffle::shape(o, in)[0].shape)};
+  }
+};
+OMNIGRAD_OP(PixelShuffle)
+
+struct PixelUnshuffle {
+  using Options = ShuffleOptions;
+  static Schema schema() {
+    return op("pixelUnshuffle", "Space to channels: [..., C, H r, W r] to [..., C r r, H, W].")
+        .in("x", Kind::any, "[..., C, H r, W r]")
+        .arg("downscaleFactor", &Options::factor, "r")
+        .out("y");
+  }
+  static OutSpecs shape(const Options& o, Inputs in) {
+    const int64_t r = o.factor;
+    if (r < 1) fail(Code::option, "downscaleFactor ", r, " must be at least 1");
+    if (in[0].rank() < 3) fail("needs at least three axes, [..., channels, height, width]");
+    Dims shape = in[0].shape();
+    const size_t n = shape.size();
+    if (shape[n - 2] % r || shape[n - 1] % r) fail("height and width must be multiples of ", r);
+    shape[n - 3] *= r * r;
+    shape[n - 2] /= r;
+    shape[n - 1] /= r;
+    return {{shape, in[0].dtype()}};
+  }
+  static TensorList compose(const Options& o, Inputs in) {
+    const int64_t r = o.factor, c = in[0].size(-3), h = in[0].size(-2) / r, w = in[0].size(-1) / r;
+    const Tensor t = permute(reshape(in[0], {-1, c, h, r, w, r}), {0, 1, 3, 5, 2, 4});
+    return {reshape(t, PixelUnshuffle::shape(o, in)[0].shape)};
+  }
+};
+OMNIGRAD_OP(PixelUnshuffle)
+
+// Sliding windows of all axes but the first two: im2col and its adjoint.
+struct WindowOptions {
+  Dims size, kernel{1}, stride{1}, padding{0}, dilation{1};  // size: fold's output
+};
+
+struct Windows {
+  Dims kernel, stride, padding, dilation, out;
+
+  Windows(const WindowOptions& o, const Dims& size) {
+    const auto axes = static_cast<int64_t>(size.size());
+    kernel = per_axis(o.kernel, axes, "kernelSize");
+    stride = per_axis(o.stride, axes, "stride");
+    padding = per_axis(o.padding, axes, "padding");
+    dilation = per_axis(o.dilation, axes, "dilation");
+    for (size_t i = 0; i < size.size(); ++i) {
+      if (kernel[i] < 1 || stride[i] < 1 || dilation[i] < 1 || padding[i] < 0) {
+        fail(Code::option, "kernelSize, stride and dilation must be at least 1, padding not negative");
+      }
+      const int64_t room = size[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1;
+      if (room < 0)
+        fail("axis ", i, " of size ", size[i], " with padding ", padding[i], " is shorter than its window");
+      out.push_back(room / stride[i] + 1);
+    }
+  }
+  // Position in the padded axis of each (window, tap).
+  Tensor index(size_t axis) const {
+    Tensor t = Tensor::empty({out[axis] * kernel[axis]}, DType::int64);
+    for (int64_t i = 0; i < t.numel(); ++i) {
+      t.data<int64_t>()[i] = i / kernel[axis] * stride[axis] + i % kernel[axis] * dilation[axis];
+    }
+    return t;
+  }
+};
+
+// [N, C, o1, k1, o2, k2, ...] to [N, C, k1, k2, ..., o1, o2, ...].
+Dims taps_first(size_t axes) {
+  Dims order{0, 1};
+  for (size_t i = 0; i < axes; ++i) order.push_back(static_cast<int64_t>(3 + 2 * i));
+  for (size_t i = 0; i < axes; ++i) order.push_back(static_cast<int64_t>(2 + 2 * i));
+  return order;
+}
+
+struct Unfold {
+  using Options = WindowOptions;
+  static Schema schema() {
+    return op("unfold", "Sliding windows as columns (im2col): [N, C, *S] to [N, C prod(K), windows].")
+        .in("x", Kind::number, "[N, C, *S], one to six spatial axes")
+        .arg("kernelSize", &Options::kernel, "the windows' size, one number or one an axis")
+        .opt("stride", &Options::stride, "from window to window")
+        .opt("padding", &Options::padding, "zeros on both sides")
+        .opt("dilation", &Options::dilation, "from tap to tap")
+        .out("y");
+  }
+  static Dims spatial(const Tensor& x) {
+    if (x.rank() < 3 || x.rank() > 8) fail("needs shape [N, C, *S] with one to six spatial axes");
+    return Dims(x.shape().begin() + 2, x.shape().end());
+  }
+  static OutSpecs shape(const Options& o, Inputs in) {
+    const Windows w(o, spatial(in[0]));
+    return {{{in[0].size(0), in[0].size(1) * product(w.kernel), product(w.out)}, in[0].dtype()}};
+  }
+  static TensorList compose(const Options& o, Inputs in) {
+    const Windows w(o, spatial(in[0]));
+    const size_t axes = w.out.size();
+    Dims pairs, parts{in[0].size(0), in[0].size(1)};
+    for (size_t i = 0; i < axes; ++i) {
+      for (int64_t d : {w.padding[i], w.padding[i]}) pairs.push_back(d);
+      for (int64_t d : {w.out[i], w.kernel[i]}) parts.push_back(d);
+    }
+    Tensor t = pad(in[0], pairs);
+    for (size_t i = 0; i < axes; ++i) t = index_select(t, w.index(i), static_cast<int64_t>(2 + i));
+    return {reshape(permute(reshape(t, parts), taps_first(axes)), Unfold::shape(o, in)[0].shape)};
+  }
+};
+OMNIGRAD_OP(Unfold)
+
+struct Fold {
+  using Options = WindowOptions;
+  static Schema schema() {
+    return op("fold",
+              "Adds windows up where they lie (col2im), unfold's adjoint: [N, C prod(K), windows] to [N, C, "
+              "*S].")
+        .in("x", Kind::number, "[N, C prod(K), windows]")
+        .arg("outputSize", &Options::size, "S, one size an axis")
+        .arg("kernelSize", &Options::kernel, "the windows' size, one number or one an axis")
+        .opt("stride", &Options::stride, "from window to window")
+        .opt("padding", &Options::padding, "cut off on both sides")
+        .opt("dilation", &Options::dilation, "from tap to tap")
+        .out("y");
+  }
+  static OutSpecs shape(const Options& o, Inputs in) {
+    if (o.size.empty() || o.size.size() > 6)
+      fail(Code::option, "outputSize ", o.size, " needs one to six axes");
+    const Windows w(o, o.size);
+    if (in[0].rank() != 3) fail("needs shape [N, C prod(kernelSize), windows]");
+    if (in[0].size(1) % product(w.kernel))
+      fail("axis 1 of size ", in[0].size(1), " must be a multiple of ", product(w.kernel));
+    if (in[0].size(2) != product(w.out))
+      fail("outputSize ", o.size, " has ", product(w.out), " windows, the input ", in[0].size(2));
+    Dims shape{in[0].size(0), in[0].size(1) / product(w.kernel)};
+    shape.append(o.size.begin(), o.size.end());
+    return {{shape, in[0].dtype()}};
+  }
+  static TensorList compose(const Options& o, Inputs in) {
+    const Windows w(o, o.size);
+    const size_t axes = w.out.size();
+    Dims parts{in[0].size(0), in[0].size(1) / product(w.kernel)}, crop;
+    parts.append(w.kernel.begin(), w.kernel.end());
+    parts.append(w.out.begin(), w.out.end());
+    const Dims order = taps_first(axes);
+    Dims inverse(order.size());
+    for (size_t i = 0; i < order.size(); ++i)
+      inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+    Tensor t = permute(reshape(in[0], parts), inverse);
+    for (size_t i = 0; i < axes; ++i) {
+      const auto axis = static_cast<int64_t>(2 + i);
+      Dims shape = t.shape();
+      shape[2 + i] *= shape[3 + i];
+      shape.erase(3 + i);
+      t = reshape(t, shape);
+      shape[2 + i] = o.size[i] + 2 * w.padding[i];
+      t = index_add(zeros(shape, t.dtype()), w.index(i), t, axis);
+      for (int64_t d : {-w.padding[i], -w.padding[i]}) crop.push_back(d);
+    }
+    return {pad(t, crop)};
+  }
+};
+OMNIGRAD_OP(Fold)
+
+}  // namespace
+}  // namespace omnigrad
