@@ -24,6 +24,15 @@ export const counts = {
   },
 };
 
+// What is worth reading of a failed stage: not the progress of the build, not the tests that passed.
+const brief = (output) =>
+  output
+    .replace(/^\[\d+\/\d+\] .*\n/gm, '')
+    .replace(/^\[ RUN {6}\] .*\n\[ {7}OK \] .*\n/gm, '')
+    .replace(/^\[-{10}\].*\n/gm, '')
+    .replace(/\n{2,}/g, '\n')
+    .replace(/^ok \d+ - .*\n( {2}---\n[^]*? {2}\.\.\.\n)?/gm, '');
+
 // A stage that broke, or that ran nothing, is a failure even if no test of it says so.
 function settle({ passed, failed }, status) {
   return { passed, failed: failed === 0 && (status !== 0 || passed === 0) ? 1 : failed };
@@ -47,7 +56,7 @@ export async function runStages(stages) {
     const seconds = ((performance.now() - begin) / 1000).toFixed(1);
     const verdict = failed === 0 ? 'ok  ' : 'FAIL';
     console.log(`${verdict} ${stage.name.padEnd(22)} ${passed} passed, ${failed} failed, ${seconds} s`);
-    if (failed > 0) console.log(output.replace(/^/gm, '     | '));
+    if (failed > 0) console.log(brief(output).replace(/^/gm, '     | '));
   };
   for (const stage of stages) {
     const need = Math.min(stage.cores ?? 1, cores);
