@@ -85,11 +85,13 @@ function resultType({ op, outputs, toggled }, shown) {
   return count === 1 ? 'Tensor' : `[${op.outputs.map((o) => `${o.name}: Tensor`).join(', ')}]`;
 }
 
-// Required inputs and positional options in the schema's order; the first input leads, being a method's `this`.
+// Required inputs and positional options in the schema's order; the first input leads, being a method's `this`, unless
+// it is a list: einsum's equation comes before its operands.
 function positionals(d) {
-  const [first, ...inputs] = d.required;
+  const lead = d.required[0]?.variadic ? [] : d.required.slice(0, 1);
   const order = (x) => x.order ?? 0;
-  return [...(first ? [first] : []), ...[...inputs, ...d.positional].sort((a, b) => order(a) - order(b))];
+  const rest = [...d.required.slice(lead.length), ...d.positional];
+  return [...lead, ...rest.sort((a, b) => order(a) - order(b))];
 }
 
 function parameters(d, { skipFirst = false, options }) {

@@ -51,7 +51,8 @@ export const part1 = new Set(
    add sub mul div maximum minimum pow where
    sum mean amax amin softmax log_softmax
    gather scatter_add index_select index_add cat stack pad slice flip permute
-   matmul linear conv conv_transpose deform_conv
+   matmul linear bilinear einsum inverse det solve cholesky
+   conv conv_transpose deform_conv
    interpolate avg_pool max_pool adaptive_avg_pool adaptive_max_pool
    cross_entropy mse_loss optim.SGD optim.Adam optim.AdamW`.split(/\s+/),
 );

@@ -74,13 +74,14 @@ function functionOf(name) {
   return og[name];
 }
 
-// As the generated signatures have them: required inputs and positional options in the schema's order, the first input
-// leading; the rest in one object.
+// As the generated signatures have them: required inputs and positional options in the schema's order, a first input that
+// is no list leading; the rest in one object.
 function argumentsOf(op, inputs, options) {
   const rest = {};
   const positional = [];
-  op.inputs.forEach(({ name, optional, order }, i) => {
-    if (!optional) positional.push({ order: positional.length === 0 ? -1 : order, value: inputs[i] });
+  op.inputs.forEach(({ name, optional, variadic, order }, i) => {
+    const leads = positional.length === 0 && !variadic;
+    if (!optional) positional.push({ order: leads ? -1 : order, value: inputs[i] });
     else if (inputs[i] !== undefined) rest[name] = inputs[i];
   });
   for (const option of op.options) {
