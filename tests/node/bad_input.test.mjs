@@ -42,9 +42,10 @@ const wrong = {
 
 /** Arguments of a call in positional order; `change` may replace one by its schema entry. */
 function args(op, change = () => undefined, options = {}) {
-  const [first, ...inputs] = op.inputs.filter((input) => !input.optional);
+  const inputs = op.inputs.filter((input) => !input.optional);
+  const leading = inputs.splice(0, inputs[0]?.variadic ? 0 : 1);
   const rest = [...inputs, ...op.options.filter((o) => o.positional)].sort((a, b) => a.order - b.order);
-  const values = [...(first ? [first] : []), ...rest].map((entry) => {
+  const values = [...leading, ...rest].map((entry) => {
     const changed = change(entry);
     if (changed !== undefined) return entry.variadic && !Array.isArray(changed) ? [changed] : changed;
     if (entry.kind) return entry.variadic ? [made[entry.kind]] : made[entry.kind];
