@@ -266,7 +266,7 @@ void naming(const OpInfo& op, const F& f) {
   }
 }
 
-int call(int index) {
+int call_op(int index) {
   return guarded([index] {
     const OpInfo& op = *all_ops()[static_cast<size_t>(index)];
     naming(op, [&op] {
@@ -364,13 +364,16 @@ int run_grad(bool retain_graph, bool create_graph, bool allow_unused) {
   });
 }
 
-TensorList call_back(const emscripten::val& callback, Cotangents g, size_t inputs) {
+TensorList call_back(const emscripten::val& callback, Cotangents g, const TensorList& inputs,
+                     const TensorList& outputs) {
   Writer w;
   for (const Tensor& t : g) w.put(t ? add_handle(t) : 0);
+  for (const Tensor& t : inputs) w.put(add_handle(t));
+  for (const Tensor& t : outputs) w.put(add_handle(t));
   callback();
   Reader r;
   TensorList grads;
-  for (size_t i = 0; i < inputs; ++i) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
     const int handle = r.handle();
     grads.push_back(tensor_or_none(handle));
     release_handle(handle);
@@ -390,7 +393,9 @@ int custom_grad(int inputs, int outputs, emscripten::val callback) {
     }
     auto shared = std::make_shared<emscripten::val>(std::move(callback));
     TensorList recorded =
-        record_external(in, out, [shared, n = in.size()](Cotangents g) { return call_back(*shared, g, n); });
+        record_external(in, out, [shared](Cotangents g, const TensorList& inputs, const TensorList& outputs) {
+          return call_back(*shared, g, inputs, outputs);
+        });
     for (size_t i = 0; i < places.size(); ++i) slot_of(places[i]).tensor = recorded[i];
   });
 }
@@ -435,7 +440,7 @@ EMSCRIPTEN_BINDINGS(omnigrad) {
   function("lastError", +[] { return last_error; });
   function("scratch", +[] { return reinterpret_cast<uintptr_t>(scratch_area); });
   function("scratchSize", +[] { return kScratch; });
-  function("call", &call);
+  function("call", &call_op);
   function("create", &create);
   function("meta", &meta);
   function("read", &read);

@@ -2,8 +2,8 @@
 
 import { noGrad } from './autograd.js';
 import { failure } from './errors.js';
-import { at, runtime } from './runtime.js';
-import { keep, scope } from './scope.js';
+import { runtime } from './runtime.js';
+import { scope } from './scope.js';
 import { Tensor, handleOf, wrap } from './tensor.js';
 
 /** What the backward function is told besides the cotangents. */
@@ -23,26 +23,22 @@ export function customGrad<A extends Tensor[]>(
   forward: (...inputs: A) => Tensor,
   backward: (cotangent: Tensor, context: CustomGradContext<A>) => readonly (Tensor | null)[],
 ): (...inputs: A) => Tensor {
-  const apply = (...inputs: A): Tensor => {
+  return (...inputs) => {
     const rt = runtime('customGrad');
     const made: unknown = noGrad(() => scope(() => forward(...inputs)));
     if (!(made instanceof Tensor)) throw failure('customGrad', 'argument', 'forward must return a Tensor');
     // An input handed through would be recorded as its own child.
     const result = inputs.includes(made) ? made.detach() : made;
-    const handles = (tensors: readonly Tensor[]): number[] => tensors.map((x) => handleOf(x, 'customGrad'));
-    const saved = inputs.map((x) => keep(wrap(rt.module.alias(handleOf(x, 'customGrad'))))) as A;
-    const context: CustomGradContext<A> = {
-      inputs: saved,
-      // Made anew when asked for: a kept output would keep its own graph alive, and be a constant in second order.
-      get output() {
-        return apply(...saved);
-      },
-    };
-    rt.scratch.set([...handles(inputs), ...handles([result])]);
+    rt.scratch.set([...inputs, result].map((x) => handleOf(x, 'customGrad')));
     const pullBack = (): void => {
-      const cotangent = at(rt.scratch, 0);
+      // Handles of this call alone: tensors of the scope, freed with it.
+      const given = Array.from(rt.scratch.subarray(0, inputs.length + 2));
       scope(() => {
-        const grads = backward(wrap(cotangent), context);
+        const [cotangent, ...context] = given.map((handle) => wrap(handle));
+        const grads = backward(cotangent as Tensor, {
+          inputs: context.slice(0, -1) as A,
+          output: context.at(-1) as Tensor,
+        });
         if (grads.length !== inputs.length) {
           const text = `backward returned ${grads.length} gradients for ${inputs.length} inputs; one each`;
           throw failure('customGrad', 'argument', text);
@@ -53,5 +49,4 @@ export function customGrad<A extends Tensor[]>(
     rt.check(rt.module.customGrad(inputs.length, 1, pullBack), 'customGrad');
     return result;
   };
-  return apply;
 }

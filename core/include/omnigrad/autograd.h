@@ -43,8 +43,10 @@ Grads double_backward(const std::function<TensorList(const TensorList&)>& compos
                       const TensorList& gy, const TensorList& v, Need need);
 
 // An op whose vjp lives outside the core (JavaScript's customGrad). `vjp` gets the cotangents of `outputs`
-// and returns one gradient an input, undefined for none.
-using ExternalVjp = std::function<TensorList(Cotangents)>;
+// (undefined: zero), the inputs and the outputs, in their places in the graph, and returns one gradient an
+// input, undefined for none.
+using ExternalVjp =
+    std::function<TensorList(Cotangents, const TensorList& inputs, const TensorList& outputs)>;
 TensorList record_external(const TensorList& inputs, const TensorList& outputs, ExternalVjp vjp);
 
 }  // namespace omnigrad

@@ -76,14 +76,19 @@ const OpInfo& external_op() {
     OpInfo i = op("customGrad", "An op whose vjp is given from outside.")
                    .in("x", Kind::free)
                    .variadic()
+                   .saved()
                    .out("y")
+                   .saved()
                    .info;
     i.copy_options = [](const void* o) -> void* {
       return new ExternalOptions(*static_cast<const ExternalOptions*>(o));
     };
     i.free_options = [](void* o) { delete static_cast<ExternalOptions*>(o); };
-    i.vjp = [](const void* o, const Saved&, Cotangents g, Need) {
-      return static_cast<const ExternalOptions*>(o)->vjp(g);
+    i.vjp = [](const void* o, const Saved& s, Cotangents g, Need) {
+      TensorList inputs, outputs;
+      for (size_t k = 0; k < s.inputs(); ++k) inputs.push_back(s.in(k));
+      for (size_t k = 0; k < g.size(); ++k) outputs.push_back(s.out(k));
+      return static_cast<const ExternalOptions*>(o)->vjp(g, inputs, outputs);
     };
     return i;
   }();

@@ -19,17 +19,24 @@ void map2(Operand a, Operand b, void* y, const int64_t* shape, int rank, const F
     U* out = static_cast<U*>(y) + offset[0];
     const T* p = static_cast<const T*>(a.data) + offset[1];
     const T* q = static_cast<const T*>(b.data) + offset[2];
-    if (sa == 1 && sb == 1) {
-      for (int64_t i = 0; i < n; ++i) out[i] = f(p[i], q[i]);
-    } else if (sa == 1 && sb == 0) {
-      const T v = *q;
-      for (int64_t i = 0; i < n; ++i) out[i] = f(p[i], v);
-    } else if (sa == 0 && sb == 1) {
-      const T v = *p;
-      for (int64_t i = 0; i < n; ++i) out[i] = f(v, q[i]);
-    } else {
-      for (int64_t i = 0; i < n; ++i) out[i] = f(p[i * sa], q[i * sb]);
+    if constexpr (std::is_same_v<T, float>) {
+      if (sa == 1 && sb == 1) {
+        for (int64_t i = 0; i < n; ++i) out[i] = f(p[i], q[i]);
+        return;
+      }
+      if (sa == 1 && sb == 0) {
+        const T v = *q;
+        for (int64_t i = 0; i < n; ++i) out[i] = f(p[i], v);
+        return;
+      }
+      if (sa == 0 && sb == 1) {
+        const T v = *p;
+        for (int64_t i = 0; i < n; ++i) out[i] = f(v, q[i]);
+        return;
+      }
     }
+    OMNIGRAD_SMALL_LOOP
+    for (int64_t i = 0; i < n; ++i) out[i] = f(p[i * sa], q[i * sb]);
   });
 }
 

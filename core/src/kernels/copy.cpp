@@ -1,6 +1,7 @@
 #include "kernels/copy.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -33,11 +34,14 @@ void copy(const StridedView& to, const StridedView& from, const int64_t* shape, 
       loop.for_rows(kGrain, [&](const int64_t* offset, int64_t n) noexcept {
         To* y = static_cast<To*>(to.data) + offset[0];
         const From* x = static_cast<const From*>(from.data) + offset[1];
-        if (s0 == 1 && s1 == 1) {
-          for (int64_t i = 0; i < n; ++i) y[i] = cast<To>(x[i]);
-        } else {
-          for (int64_t i = 0; i < n; ++i) y[i * s0] = cast<To>(x[i * s1]);
+        if constexpr (std::is_same_v<To, From>) {
+          if (s0 == 1 && s1 == 1) {
+            std::memcpy(y, x, static_cast<size_t>(n) * sizeof(To));
+            return;
+          }
         }
+        OMNIGRAD_SMALL_LOOP
+        for (int64_t i = 0; i < n; ++i) y[i * s0] = cast<To>(x[i * s1]);
       });
     });
   });

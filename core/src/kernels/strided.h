@@ -17,6 +17,9 @@ inline constexpr int kMaxOperands = 4;
 // Elements in one chunk of a cheap elementwise loop.
 inline constexpr int64_t kGrain = 32768;
 
+// Before a loop that is compiled for many types and seldom hot: small code, neither vectorised nor unrolled.
+#define OMNIGRAD_SMALL_LOOP _Pragma("clang loop vectorize(disable) interleave(disable) unroll(disable)")
+
 void dense_strides(const int64_t* shape, int rank, int64_t (&out)[kMaxAxes]) noexcept;
 
 class Strided {

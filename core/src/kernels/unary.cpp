@@ -20,11 +20,14 @@ void map1(Operand x, void* y, const int64_t* shape, int rank, const F& f) noexce
   loop.for_rows(kGrain, [&](const int64_t* offset, int64_t n) noexcept {
     T* out = static_cast<T*>(y) + offset[0];
     const T* in = static_cast<const T*>(x.data) + offset[1];
-    if (s == 1) {
-      for (int64_t i = 0; i < n; ++i) out[i] = f(in[i]);
-    } else {
-      for (int64_t i = 0; i < n; ++i) out[i] = f(in[i * s]);
+    if constexpr (std::is_same_v<T, float>) {
+      if (s == 1) {
+        for (int64_t i = 0; i < n; ++i) out[i] = f(in[i]);
+        return;
+      }
     }
+    OMNIGRAD_SMALL_LOOP
+    for (int64_t i = 0; i < n; ++i) out[i] = f(in[i * s]);
   });
 }
 

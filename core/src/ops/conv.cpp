@@ -164,6 +164,7 @@ OMNIGRAD_OP(Conv)
 void check_positions(const Window& w, const Dims& g, const Dims& in, const Dims& kernel) {
   for (size_t i = 0; i < kernel.size(); ++i) {
     const int64_t n = w.positions(i, in[i], kernel[i]);
+    if (g[i + 2] < 1) fail("axis ", i + 2, " of g is empty");
     if (g[i + 2] > n) {
       fail("axis ", i + 2, " of g has ", g[i + 2], " positions but a kernel of ", kernel[i], " has only ", n,
            " on an input of ", in[i]);

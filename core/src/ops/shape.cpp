@@ -56,8 +56,39 @@ struct Reshape {
   static OutSpecs shape(const Options& o, Inputs in) { return {{resolve(o.shape, in[0]), in[0].dtype()}}; }
   static Tensor view(const Options& o, Inputs in) {
     const Dims shape = resolve(o.shape, in[0]);
+    if (const auto strides = view_strides(in[0], shape))
+      return in[0].as_strided(shape, *strides, in[0].offset());
     const Tensor x = in[0].contiguous();
     return x.as_strided(shape, contiguous_strides(shape), x.offset());
+  }
+  // Strides that show x in another shape, if there are any: each run of x's axes that lie evenly in memory is
+  // cut anew.
+  static std::optional<Dims> view_strides(const Tensor& x, const Dims& shape) {
+    if (x.numel() == 0) return contiguous_strides(shape);
+    Dims sizes, steps;  // x's runs, last first: how many elements, how far apart
+    for (size_t a = x.shape().size(); a-- > 0;) {
+      if (x.shape()[a] == 1) continue;
+      if (!sizes.empty() && x.strides()[a] == sizes.back() * steps.back()) {
+        sizes.back() *= x.shape()[a];
+      } else {
+        sizes.push_back(x.shape()[a]);
+        steps.push_back(x.strides()[a]);
+      }
+    }
+    Dims strides(shape.size(), 1);
+    size_t run = 0;
+    int64_t taken = 1;
+    for (size_t a = shape.size(); a-- > 0;) {
+      if (shape[a] == 1) continue;
+      if (taken == sizes[run]) {
+        ++run;
+        taken = 1;
+      }
+      if (sizes[run] % (taken * shape[a])) return std::nullopt;
+      strides[a] = taken * steps[run];
+      taken *= shape[a];
+    }
+    return strides;
   }
   static Grads vjp(const Options&, const Saved& s, Cotangents g, Need) { return {reshape(g[0], s.shape(0))}; }
 };
