@@ -1,0 +1,165 @@
+#include "gradcheck.h"
+
+#include <cmath>
+
+#include "compare.h"
+#include "omnigrad/autograd.h"
+#include "omnigrad/ops.h"
+
+namespace omnigrad::test {
+namespace {
+
+TensorList leaves(const TensorList& x) {
+  TensorList out;
+  for (const Tensor& t : x) {
+    out.push_back(t.detach());
+    out.back().set_requires_grad(true);
+  }
+  return out;
+}
+
+double dot(const Tensor& a, const Tensor& b) {
+  const Tensor x = a.contiguous(), y = b.contiguous();
+  double s = 0;
+  for (int64_t i = 0; i < x.numel(); ++i) s += element(x, i) * element(y, i);
+  return s;
+}
+double dot(const TensorList& a, const TensorList& b) {
+  double s = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i].defined() && b[i].defined()) s += dot(a[i], b[i]);
+  }
+  return s;
+}
+
+// ds/dx by central differences, x changed in place.
+Tensor differences(const std::function<double()>& s, const Tensor& x) {
+  constexpr double h = 1e-5;
+  Tensor out = Tensor::empty(x.shape(), DType::float64);
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    double& v = x.data<double>()[i];
+    const double old = v;
+    v = old + h;
+    const double up = s();
+    v = old - h;
+    const double down = s();
+    v = old;
+    out.data<double>()[i] = (up - down) / (2 * h);
+  }
+  return out;
+}
+
+std::string compare(const char* what, size_t i, const Tensor& analytic, const Tensor& numeric,
+                    double tolerance) {
+  const Tensor a = analytic.defined() ? analytic : Tensor::zeros(numeric.shape(), numeric.dtype());
+  const double d = relative_difference(a, numeric);
+  if (d <= tolerance) return {};
+  return std::string(what) + " " + std::to_string(i) + " is off by " + text(d) + ": " + values(analytic) +
+         ", by differences " + values(numeric) + "\n";
+}
+
+}  // namespace
+
+Differentiable differentiable(const Call& call) {
+  Differentiable d;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const Tensor& t = call.inputs[i];
+    if (!t.defined() || !is_floating(t.dtype()) || !call.input(i).differentiable) continue;
+    d.x.push_back(t);
+    d.places.push_back(i);
+  }
+  d.f = [call, places = d.places](const TensorList& x) {
+    TensorList inputs = call.inputs;
+    for (size_t i = 0; i < places.size(); ++i) inputs[places[i]] = x[i];
+    const TensorList all = call.run(inputs);
+    const auto& infos = call.op().outputs;
+    TensorList out;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (is_floating(all[i].dtype()) && infos[std::min(i, infos.size() - 1)].differentiable)
+        out.push_back(all[i]);
+    }
+    return out;
+  };
+  return d;
+}
+
+TensorList cotangents(const Function& f, const TensorList& x, Gen& gen) {
+  GradMode off(false);
+  TensorList out;
+  for (const Tensor& y : f(x)) out.push_back(gen.tensor(y.shape(), -1, 1, y.dtype()));
+  return out;
+}
+
+TensorList gradient(const Function& f, const TensorList& x, const TensorList& gy, bool create_graph) {
+  const TensorList xs = leaves(x);
+  GradMode on(true);
+  return grad(f(xs), xs, gy, {.create_graph = create_graph, .allow_unused = true});
+}
+
+std::string check_first_order(const Function& f, const TensorList& x, const TensorList& gy,
+                              double tolerance) {
+  const TensorList g = gradient(f, x, gy);
+  const auto s = [&] {
+    GradMode off(false);
+    return dot(f(x), gy);
+  };
+  std::string wrong;
+  for (size_t i = 0; i < x.size(); ++i) {
+    wrong += compare("gradient of input", i, g[i], differences(s, x[i]), tolerance);
+  }
+  return wrong;
+}
+
+std::string check_second_order(const Function& f, const TensorList& x, const TensorList& gy,
+                               const TensorList& v, double tolerance) {
+  const TensorList xs = leaves(x), gys = leaves(gy);
+  TensorList second(x.size() + gy.size());
+  {
+    GradMode on(true);
+    const TensorList first = grad(f(xs), xs, gys, {.create_graph = true, .allow_unused = true});
+    TensorList roots, seeds, targets = xs;
+    targets.append(gys.begin(), gys.end());
+    for (size_t i = 0; i < first.size(); ++i) {
+      if (!first[i].defined() || !first[i].requires_grad()) continue;
+      roots.push_back(first[i]);
+      seeds.push_back(v[i]);
+    }
+    second = grad(roots, targets, seeds, {.allow_unused = true});
+  }
+  const auto s = [&] { return dot(gradient(f, x, gy), v); };
+  std::string wrong;
+  for (size_t i = 0; i < x.size(); ++i) {
+    wrong += compare("second order by input", i, second[i], differences(s, x[i]), tolerance);
+  }
+  for (size_t i = 0; i < gy.size(); ++i) {
+    wrong += compare("second order by cotangent", i, second[x.size() + i], differences(s, gy[i]), tolerance);
+  }
+  return wrong;
+}
+
+Function with_constant(const Function& f, size_t constant) {
+  return [=](const TensorList& x) {
+    TensorList saved;
+    for (const Tensor& t : x) saved.push_back(alias(t));
+    saved[constant] = x[constant].detach().set_requires_grad(true);
+    TensorList y;
+    {
+      GradMode off(false);
+      y = f(x);
+    }
+    return record_external(x, y, [=](Cotangents g, const TensorList&, const TensorList&) {
+      const bool recording = grad_enabled();
+      GradMode on(true);
+      TensorList ys, gys;
+      const TensorList again = f(saved);
+      for (size_t i = 0; i < again.size(); ++i) {
+        if (!g[i].defined()) continue;
+        ys.push_back(again[i]);
+        gys.push_back(g[i]);
+      }
+      return grad(ys, saved, gys, {.create_graph = recording, .allow_unused = true});
+    });
+  };
+}
+
+}  // namespace omnigrad::test
