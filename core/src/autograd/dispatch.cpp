@@ -42,9 +42,14 @@ const char* describe(Kind kind) {
   return "any dtype";
 }
 
-void check_count(const OpInfo& op, size_t count) {
+bool takes(const OpInfo& op, size_t count) {
   const size_t fixed = op.fixed_inputs(), groups = op.inputs.size() - fixed;
-  if (groups == 0 ? count == fixed : count >= fixed && (count - fixed) % groups == 0) return;
+  return groups == 0 ? count == fixed : count >= fixed && (count - fixed) % groups == 0;
+}
+
+void check_count(const OpInfo& op, size_t count) {
+  if (takes(op, count)) return;
+  const size_t fixed = op.fixed_inputs(), groups = op.inputs.size() - fixed;
   fail(Code::argument, "takes ", fixed, " inputs", groups ? " and lists of equal length" : "", ", got ",
        count);
 }
@@ -62,13 +67,6 @@ void check_inputs(const OpInfo& op, const TensorList& inputs) {
     if (!admits(info.kind, t.dtype())) {
       fail(Code::dtype, info.name, " has dtype ", t.dtype(), ", it needs ", describe(info.kind));
     }
-    if (info.kind != Kind::floating && info.kind != Kind::number && info.kind != Kind::any) continue;
-    const Tensor*& other = first[static_cast<int>(info.kind)];
-    if (!other) other = &t;
-    if (other->dtype() != t.dtype()) {
-      fail(Code::dtype, info.name, " has dtype ", t.dtype(), " but ", other->dtype(),
-           " came before it: dtypes are never mixed silently, cast one");
-    }
     if (info.mutated && grad_enabled() && t.requires_grad()) {
       fail(Code::graph, info.name,
            " requires a gradient and is written in place: do it under noGrad, on a leaf");
@@ -76,6 +74,13 @@ void check_inputs(const OpInfo& op, const TensorList& inputs) {
     if (info.mutated && !t.is_leaf()) {
       fail(Code::graph, info.name, " was made by recorded op ", t.impl()->node->op->name,
            ": only leaves and buffers are written in place");
+    }
+    if (info.kind != Kind::floating && info.kind != Kind::number && info.kind != Kind::any) continue;
+    const Tensor*& other = first[static_cast<int>(info.kind)];
+    if (!other) other = &t;
+    if (other->dtype() != t.dtype()) {
+      fail(Code::dtype, info.name, " has dtype ", t.dtype(), " but ", other->dtype(),
+           " came before it: dtypes are never mixed silently, cast one");
     }
   }
 }
@@ -88,8 +93,8 @@ void annotate(Error& e, const OpInfo& op, const TensorList& inputs) {
     if (!inputs[i].defined()) continue;
     e.shapes.push_back(inputs[i].shape());
     if (e.shapes.size() <= 8) {
-      shapes +=
-          (shapes.empty() ? "; " : ", ") + op.input_at(i, inputs.size()).name + " " + text(inputs[i].shape());
+      const std::string name = takes(op, inputs.size()) ? op.input_at(i, inputs.size()).name : "input";
+      shapes += (shapes.empty() ? "; " : ", ") + name + " " + text(inputs[i].shape());
     }
   }
   e.message = op.name + ": " + e.message + shapes;
