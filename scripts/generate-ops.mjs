@@ -13,15 +13,22 @@ const schemaFile = process.argv.includes('--schema')
   : undefined;
 
 // Ops whose inputs may be plain numbers, that take the other's dtype.
-const scalarOps = new Set('add sub mul div maximum minimum pow eq ne lt le gt ge where'.split(' '));
+const scalarOps = new Set(
+  'add sub mul div maximum minimum pow atan2 hypot remainder fmod lerp eq ne lt le gt ge where'.split(' '),
+);
 // Ops that are methods of Tensor too.
 const methodNames = `neg abs exp log sqrt square reciprocal relu sigmoid tanh sin cos
   add sub mul div maximum minimum pow eq ne lt le gt ge sum mean amax amin argmax
   reshape permute expand select slice flip indexSelect indexAdd gather scatterAdd split
-  matmul softmax logSoftmax cast clone copy_ fill_`.split(/\s+/);
+  matmul softmax logSoftmax cast clone copy_ fill_
+  var std norm prod any all cumsum cumprod logsumexp argmin sort argsort topk median
+  floor ceil round trunc sign clamp erf log1p expm1 rsqrt isnan tril triu diagonal roll repeat maskedFill`.split(/\s+/);
 const inPlace = new Set(['copy_', 'fill_']);
 // Ops that give a list, as long as the options say.
-const listOps = new Set(['split']);
+const listOps = new Set(['split', 'meshgrid']);
+// Words that cannot name a function or parameter: the function is declared with a `_` and exported under its name.
+const reserved = new Set(['var', 'delete', 'default', 'in', 'new', 'switch', 'case', 'function']);
+const identifier = (name) => (reserved.has(name) ? `${name}_` : name);
 
 async function loadSchema() {
   if (schemaFile) return JSON.parse(readFileSync(schemaFile, 'utf8'));
@@ -98,9 +105,10 @@ function parameters(d, { skipFirst = false, options }) {
   const items = positionals(d).slice(skipFirst ? 1 : 0);
   const omissible = items.map((item) => d.positional.includes(item) && mayBeAbsent(item, d.op));
   const list = items.map((item, i) => {
-    if (d.required.includes(item)) return `${item.name}: ${inputType(d.op, item)}`;
+    const name = identifier(item.name);
+    if (d.required.includes(item)) return `${name}: ${inputType(d.op, item)}`;
     const type = optionType(item) + (mayBeNull(item) ? ' | null' : '');
-    return omissible.slice(i).every(Boolean) ? `${item.name}?: ${type}` : `${item.name}: ${type}`;
+    return omissible.slice(i).every(Boolean) ? `${name}?: ${type}` : `${name}: ${type}`;
   });
   if (options) list.push(options);
   return list.join(', ');
@@ -113,7 +121,7 @@ function docLines(d, skipFirst) {
   const entries = [];
   for (const item of positionals(d).slice(skipFirst ? 1 : 0)) {
     const kind = item.kind ? ` (${item.kind})` : '';
-    entries.push(`@param ${item.name} ${clean(item.doc) || 'a tensor'}${kind}`);
+    entries.push(`@param ${identifier(item.name)} ${clean(item.doc) || 'a tensor'}${kind}`);
   }
   if (d.optionalInputs.length + d.named.length > 0) {
     const list = [...d.optionalInputs, ...d.named].map((o) => `\`${o.name}\``).join(', ');
@@ -169,14 +177,16 @@ function signatures(d, skipFirst) {
 
 function functionText(d) {
   const { op } = d;
-  const required = `[${d.required.map((i) => i.name).join(', ')}]`;
-  const positional = `[${d.positional.map((o) => o.name).join(', ')}]`;
+  const required = `[${d.required.map((i) => identifier(i.name)).join(', ')}]`;
+  const positional = `[${d.positional.map((o) => identifier(o.name)).join(', ')}]`;
   const args = [`'${op.name}'`, required];
   if (d.positional.length > 0 || hasOptions(d)) args.push(positional);
   if (hasOptions(d)) args.push('options');
   const list = signatures(d, false);
   const result = list.at(0)[1];
-  const heads = d.toggled ? list.map(([p, r]) => `export function ${op.name}(${p}): ${r};\n`).join('') : '';
+  const name = identifier(op.name);
+  const exported = name === op.name ? 'export ' : '';
+  const heads = d.toggled ? list.map(([p, r]) => `export function ${name}(${p}): ${r};\n`).join('') : '';
   const all = parameters(d, { options: hasOptions(d) ? `options?: ${upper(op.name)}Options` : '' });
   const type = d.toggled ? 'Tensor | Tensor[]' : result;
   let body;
@@ -185,7 +195,7 @@ function functionText(d) {
   else if (result === 'Tensor') body = `return one(${args.join(', ')})`;
   else if (result === 'Tensor[]') body = `return many(${args.join(', ')})`;
   else body = `return many(${args.join(', ')}) as ${result}`;
-  return `${jsdoc(docLines(d, false))}${heads}export function ${op.name}(${all}): ${type} {\n  ${body};\n}\n\n`;
+  return `${jsdoc(docLines(d, false))}${heads}${exported}function ${name}(${all}): ${type} {\n  ${body};\n}\n${exported ? '' : `export { ${name} as ${op.name} };\n`}\n`;
 }
 
 function opsText(list) {
