@@ -330,4 +330,7 @@ struct Lstsq {
 OMNIGRAD_OP(Lstsq)
 
 }  // namespace
+
+TensorList svd(const Tensor& x) { return apply<Svd>({x}); }
+
 }  // namespace omnigrad

@@ -57,5 +57,6 @@ inline Tensor as_matrices(const Tensor& x) { return unsqueeze(unsqueeze(x, x.ran
 namespace omnigrad {
 Tensor inverse(const Tensor& x);
 Tensor solve(const Tensor& a, const Tensor& b);
+TensorList svd(const Tensor& x);
 Tensor triangular_solve(const Tensor& a, const Tensor& b, bool upper, bool transpose);
 }  // namespace omnigrad

@@ -253,7 +253,7 @@ Tensor det_near_singular(const Tensor& x) {
   int64_t small = 0;
   {
     const GradMode off(false);
-    const TensorList f = dispatch(*find_op("svd"), nullptr, {x.detach()});
+    const TensorList f = svd(x.detach());
     left = flipped(f[0]);
     right = flipped(f[2]);
     sign = det(f[0]) * det(f[2]);
