@@ -456,6 +456,7 @@ EMSCRIPTEN_BINDINGS(omnigrad) {
   function("customGrad", &custom_grad);
   function("memoryStats", &memory_stats);
   function("setThreads", +[](int n) { parallel::start(n); });
+  function("setDeterministic", &parallel::set_deterministic);
   function("threads", &parallel::threads);
   function("stop", &parallel::stop);
   function("math", &math);

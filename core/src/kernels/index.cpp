@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/strided.h"
 
@@ -73,6 +74,10 @@ void index_add(DType dtype, const void* x, const int64_t* index, void* y, int64_
   visit_dtype(dtype, [&]<class T>() {
     const T* from = static_cast<const T*>(x);
     T* to = static_cast<T*>(y);
+    if constexpr (std::is_floating_point_v<T>) {
+      // Rows of a table: the one scatter whose strategy init({ deterministic }) chooses.
+      if (outer == 1) return parallel::scatter_add(to, n, inner, index, count, from);
+    }
     parallel::parallel_for(outer * tiles, 1, [&](int64_t begin, int64_t end) noexcept {
       for (int64_t t = begin; t < end; ++t) {
         const int64_t o = t / tiles, j = t % tiles * kColumns, m = std::min(kColumns, inner - j);

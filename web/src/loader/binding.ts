@@ -26,6 +26,7 @@ export interface Binding {
   customGrad(inputs: number, outputs: number, callback: () => void): Status;
   memoryStats(): void;
   setThreads(count: number): void;
+  setDeterministic(on: boolean): void;
   threads(): number;
   math(fn: number, x: number, y: number): number;
 }

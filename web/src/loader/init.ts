@@ -98,6 +98,7 @@ async function start(options: InitOptions, wanted: () => boolean): Promise<InitR
   }
   installRuntime(started.module, started.memory);
   started.module.setThreads(result.threads);
+  started.module.setDeterministic(options.deterministic ?? true);
   return { variant: result.variant, threads: result.threads, reason: result.reason };
 }
 
