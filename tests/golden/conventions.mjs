@@ -33,7 +33,26 @@ export const fusedSteps = {
   SGD: { op: 'sgdStep', states: ({ momentum = 0 }) => (momentum === 0 ? [] : ['velocities']) },
   Adam: { op: 'adamStep', states: adamStates },
   AdamW: { op: 'adamStep', states: adamStates, options: { decoupled: true, weightDecay: 0.01 } },
+  Adagrad: adaptive('adagrad', ['first'], { eps: 1e-10 }),
+  Adadelta: adaptive('adadelta', ['first', 'second'], { beta1: 0.9, eps: 1e-6 }),
+  Adamax: adaptive('adamax', ['first', 'second']),
+  NAdam: adaptive('nadam', ['first', 'second']),
+  RAdam: adaptive('radam', ['first', 'second']),
+  RMSprop: {
+    op: 'adaptiveStep',
+    states: ({ centered = false, momentum = 0 }) => [
+      'first',
+      ...(centered ? ['second'] : []),
+      ...(momentum === 0 ? [] : ['third']),
+    ],
+    options: { rule: 'rmsprop', beta1: 0.99 },
+  },
+  Muon: { op: 'muonStep', states: () => ['velocities'] },
 };
+
+function adaptive(rule, states, options = {}) {
+  return { op: 'adaptiveStep', states: () => states, options: { rule, ...options } };
+}
 
 function adamStates({ amsgrad = false }) {
   return ['means', 'squares', ...(amsgrad ? ['maxSquares'] : [])];

@@ -122,6 +122,8 @@ Tensor adaptive_avg_pool(const Tensor& x, const Dims& output_size);
 // [y, int64 indices into the flattened spatial axes]
 TensorList max_pool(const Tensor& x, const MaxPoolOptions& options);
 TensorList adaptive_max_pool(const Tensor& x, const Dims& output_size);
+// Zeros of the last axes' `size`, with y's elements added at int64 places in the flattened plane.
+Tensor plane_scatter(const Tensor& y, const Tensor& indices, const Dims& size);
 
 // Matrix products.
 Tensor matmul(const Tensor& x, const Tensor& y);

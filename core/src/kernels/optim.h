@@ -25,4 +25,18 @@ template <class T>
 void adam_step(T* param, const T* grad, T* mean, T* square, T* max_square, int64_t n,
                const AdamStep& s) noexcept;
 
+enum class AdaptiveRule { adagrad, adadelta, adamax, nadam, radam, rmsprop, lion, adan };
+// Rates have the bias corrections in them. What a rule does not use is ignored.
+struct AdaptiveStep {
+  double sign, decay, shrink, shrink_after;  // g = sign * grad + decay * p; p is multiplied before and after
+  double rate, rate2;
+  double beta1, beta2, beta3, momentum;
+  double eps, root;      // the root of the squares is divided by `root`
+  bool centered, first;  // RMSprop; Adan: there is no gradient before this
+};
+// The meaning of the states by rule: the kernel's code. One that the step does not need is null.
+template <class T>
+void adaptive_step(AdaptiveRule rule, T* param, const T* grad, T* const (&state)[4], int64_t n,
+                   const AdaptiveStep& s) noexcept;
+
 }  // namespace omnigrad::kernels

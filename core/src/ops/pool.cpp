@@ -337,6 +337,9 @@ Tensor avg_pool(const Tensor& x, const AvgPoolOptions& o) { return apply1<AvgPoo
 Tensor adaptive_avg_pool(const Tensor& x, const Dims& output_size) {
   return apply1<AdaptiveAvgPool>({x}, {output_size});
 }
+Tensor plane_scatter(const Tensor& y, const Tensor& indices, const Dims& size) {
+  return apply1<PlaneScatter>({y, indices}, {size});
+}
 TensorList max_pool(const Tensor& x, const MaxPoolOptions& o) { return apply<MaxPool>({x}, o); }
 TensorList adaptive_max_pool(const Tensor& x, const Dims& output_size) {
   return apply<AdaptiveMaxPool>({x}, {output_size, true});

@@ -3,35 +3,10 @@
 
 #include "kernels/optim.h"
 #include "omnigrad/op.h"
+#include "optim/lists.h"
 
 namespace omnigrad {
 namespace {
-
-// The lists of a step, `group` of them of equal length.
-class Lists {
- public:
-  Lists(Inputs in, size_t groups) : in_(in), count_(in.size() / groups) {}
-  size_t count() const { return count_; }
-  const Tensor& operator()(size_t group, size_t i) const { return in_[group * count_ + i]; }
-
- private:
-  Inputs in_;
-  size_t count_;
-};
-
-// Every list matches the parameters in shape, and all that is written is contiguous.
-void check_lists(const Lists& lists, size_t groups) {
-  for (size_t i = 0; i < lists.count(); ++i) {
-    for (size_t k = 0; k < groups; ++k) {
-      if (!lists(k, i)) continue;
-      if (!(lists(k, i).shape() == lists(0, i).shape())) {
-        fail("parameter ", i, " has shape ", lists(0, i).shape(), ", a gradient or state of it ",
-             lists(k, i).shape());
-      }
-      if (k != 1 && !lists(k, i).is_contiguous()) fail("parameter ", i, " or its state is not contiguous");
-    }
-  }
-}
 
 // Momentum SGD as Sutskever et al. (2013), in PyTorch's form: v = momentum v + (1 - dampening) g; p -= lr v.
 struct Sgd {

@@ -15,6 +15,7 @@ const SampleTable& samples() {
     add_product_samples(t);
     add_linalg_samples(t);
     add_spatial_samples(t);
+    add_sampling_samples(t);
     add_loss_samples(t);
     add_create_samples(t);
     return t;

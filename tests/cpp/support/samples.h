@@ -26,6 +26,7 @@ void add_index_samples(SampleTable& table);
 void add_product_samples(SampleTable& table);  // matmul, convolutions
 void add_linalg_samples(SampleTable& table);   // decompositions, einsum, distances, Fourier transforms
 void add_spatial_samples(SampleTable& table);  // interpolation, pooling
+void add_sampling_samples(SampleTable& table);  // gridSample and its grids, lp pooling, unpooling
 void add_loss_samples(SampleTable& table);     // softmax, losses
 void add_create_samples(SampleTable& table);   // creation, random, in place
 

@@ -94,6 +94,20 @@ Call adam_step(Gen& g) {
   const bool amsgrad = g.chance();
   return step(g, "adamStep", 5, amsgrad).set("amsgrad", amsgrad).set("decoupled", g.chance());
 }
+Call adaptive_step(Gen& g) {
+  const char* rule = g.pick({"adagrad", "adadelta", "adamax", "nadam", "radam", "rmsprop", "lion", "adan"});
+  return step(g, "adaptiveStep", 6, true)
+      .choose("rule", rule)
+      .set("decoupled", g.chance())
+      .set("centered", g.chance())
+      .set("momentum", g.pick({0.0, 0.9}));
+}
+Call muon_step(Gen& g) {
+  Call c("muonStep");
+  const Dims shape = g.sizes(g.integer(2, 3), 1, 4);
+  for (int list = 0; list < 3; ++list) c.inputs.push_back(g.tensor(shape));
+  return c.set("lr", 0.1).set("nesterov", g.chance()).choose("adjust", g.pick({"original", "matchRmsAdamw"}));
+}
 
 }  // namespace
 
@@ -110,6 +124,8 @@ void add_create_samples(SampleTable& t) {
   t["fill_"] = fill_into;
   t["sgdStep"] = sgd_step;
   t["adamStep"] = adam_step;
+  t["adaptiveStep"] = adaptive_step;
+  t["muonStep"] = muon_step;
 }
 
 }  // namespace omnigrad::test
