@@ -22,7 +22,9 @@ const methodNames = `neg abs exp log sqrt square reciprocal relu sigmoid tanh si
   reshape permute expand select slice flip indexSelect indexAdd gather scatterAdd split
   matmul softmax logSoftmax cast clone copy_ fill_
   var std norm prod any all cumsum cumprod logsumexp argmin sort argsort topk median
-  floor ceil round trunc sign clamp erf log1p expm1 rsqrt isnan tril triu diagonal roll repeat maskedFill`.split(/\s+/);
+  floor ceil round trunc sign clamp erf log1p expm1 rsqrt isnan tril triu diagonal roll repeat maskedFill`.split(
+  /\s+/,
+);
 const inPlace = new Set(['copy_', 'fill_']);
 // Ops that give a list, as long as the options say.
 const listOps = new Set(['split', 'meshgrid']);
