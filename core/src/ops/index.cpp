@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "omnigrad/ops.h"
+#include "ops/axis.h"
 
 namespace omnigrad {
 namespace {
@@ -29,16 +30,6 @@ Tensor int64_of(const Tensor& index) {
 
 struct DimOptions {
   int64_t dim = 0;
-};
-
-// [outer, size, inner] around an axis.
-struct Around {
-  int64_t outer = 1, inner = 1;
-  Around(const Dims& shape, int64_t dim) {
-    for (int64_t i = 0; i < static_cast<int64_t>(shape.size()); ++i) {
-      if (i != dim) (i < dim ? outer : inner) *= shape[static_cast<size_t>(i)];
-    }
-  }
 };
 
 void check_one_axis(const Tensor& index) {
@@ -66,7 +57,7 @@ struct IndexSelect {
   static void forward(const Options& o, Inputs in, TensorList& out) {
     const int64_t dim = normalize_dim(o.dim, in[0].rank());
     const Tensor x = in[0].contiguous(), index = int64_of(in[1]);
-    const Around a(x.shape(), dim);
+    const AxisView a(x.shape(), dim);
     kernels::index_select(static_cast<int>(size_of(x.dtype())), x.raw(), index.data<int64_t>(), out[0].raw(),
                           a.outer, x.size(dim), index.numel(), a.inner);
   }
@@ -100,7 +91,7 @@ struct IndexAdd {
     const int64_t dim = normalize_dim(o.dim, in[0].rank());
     const Tensor index = int64_of(in[1]), source = in[2].contiguous();
     out[0].assign(in[0]);
-    const Around a(in[0].shape(), dim);
+    const AxisView a(in[0].shape(), dim);
     kernels::index_add(in[0].dtype(), source.raw(), index.data<int64_t>(), out[0].raw(), a.outer,
                        in[0].size(dim), index.numel(), a.inner);
   }

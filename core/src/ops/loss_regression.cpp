@@ -116,7 +116,8 @@ struct HingeOptions : LossOptions {
 struct HingeEmbedding : PairLoss<HingeEmbedding, HingeOptions> {
   LOSS_NAME("hingeEmbeddingLoss", "input where the target is 1, max(0, margin - input) where it is -1.");
   static void options(Schema& s) {
-    s.nondiff().opt("margin", &Options::margin, "distance wanted of dissimilar pairs");  // the target: a choice
+    s.nondiff().opt("margin", &Options::margin,
+                    "distance wanted of dissimilar pairs");  // the target: a choice
   }
   static Tensor of(const Tensor& x, const Tensor& t, const Options& o) {
     return where(eq(t, number(1, t)), x, relu(o.margin - x));

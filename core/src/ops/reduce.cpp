@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "omnigrad/ops.h"
+#include "ops/axis.h"
 #include "tensor/pool.h"
 
 namespace omnigrad {
@@ -178,14 +179,8 @@ struct ArgExtremeOp {
   }
   static void forward(const Options& o, Inputs in, TensorList& out) {
     const Tensor x = in[0].contiguous();
-    int64_t outer = 1, n = x.numel(), inner = 1;
-    if (o.dim) {
-      const int64_t dim = normalize_dim(*o.dim, x.rank());
-      n = x.size(dim);
-      for (int64_t i = 0; i < x.rank(); ++i)
-        (i < dim ? outer : i > dim ? inner : n) *= i == dim ? 1 : x.size(i);
-    }
-    kernels::arg_extreme(Op::kExtreme, x.dtype(), x.raw(), out[0].data<int64_t>(), outer, n, inner);
+    const AxisView v = o.dim ? AxisView(x.shape(), *o.dim) : AxisView({x.numel()}, 0);
+    kernels::arg_extreme(Op::kExtreme, x.dtype(), x.raw(), out[0].data<int64_t>(), v.outer, v.n, v.inner);
   }
 };
 

@@ -2,20 +2,10 @@
 #include "kernels/scan.h"
 
 #include "omnigrad/ops.h"
+#include "ops/axis.h"
 
 namespace omnigrad {
 namespace {
-
-struct Lines {
-  int64_t outer = 1, n = 1, inner = 1;
-  Lines(const Tensor& x, int64_t dim) {
-    dim = normalize_dim(dim, x.rank());
-    n = x.size(dim);
-    for (int64_t i = 0; i < x.rank(); ++i) {
-      if (i != dim) (i < dim ? outer : inner) *= x.size(i);
-    }
-  }
-};
 
 struct Cumsum {
   struct Options {
@@ -35,8 +25,8 @@ struct Cumsum {
   }
   static void forward(const Options& o, Inputs in, TensorList& out) {
     const Tensor x = cast(in[0], out[0].dtype()).contiguous();
-    const Lines l(x, o.dim);
-    kernels::running_sum(x.dtype(), x.raw(), out[0].raw(), l.outer, l.n, l.inner, o.reverse);
+    const AxisView v(x.shape(), o.dim);
+    kernels::running_sum(x.dtype(), x.raw(), out[0].raw(), v.outer, v.n, v.inner, o.reverse);
   }
   static Grads vjp(const Options& o, const Saved&, Cotangents g, Need) {
     return {apply1<Cumsum>({g[0]}, {o.dim, !o.reverse})};
@@ -92,9 +82,9 @@ struct RunningExtreme {
   }
   static void forward(const Options& o, Inputs in, TensorList& out) {
     const Tensor x = in[0].contiguous();
-    const Lines l(x, o.dim);
-    kernels::running_extreme(Op::kExtreme, x.dtype(), x.raw(), out[0].raw(), out[1].data<int64_t>(), l.outer,
-                             l.n, l.inner);
+    const AxisView v(x.shape(), o.dim);
+    kernels::running_extreme(Op::kExtreme, x.dtype(), x.raw(), out[0].raw(), out[1].data<int64_t>(), v.outer,
+                             v.n, v.inner);
   }
   static Grads vjp(const Options& o, const Saved& s, Cotangents g, Need) {
     if (!g[0]) return {{}};

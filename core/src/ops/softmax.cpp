@@ -2,6 +2,7 @@
 #include "kernels/softmax.h"
 
 #include "omnigrad/ops.h"
+#include "ops/axis.h"
 #include "tensor/pool.h"
 
 namespace omnigrad {
@@ -27,13 +28,9 @@ struct SoftmaxOp {
   }
   static void forward(const Options& o, Inputs in, TensorList& out) {
     const Tensor x = in[0].contiguous();
-    const int64_t dim = normalize_dim(o.dim, x.rank());
-    int64_t outer = 1, inner = 1;
-    for (int64_t i = 0; i < x.rank(); ++i) {
-      if (i != dim) (i < dim ? outer : inner) *= x.size(i);
-    }
+    const AxisView v(x.shape(), o.dim);
     visit_floating(x.dtype(), [&]<class T>() {
-      Op::template run<T>(x.data<T>(), out[0].data<T>(), outer, x.size(dim), inner);
+      Op::template run<T>(x.data<T>(), out[0].data<T>(), v.outer, v.n, v.inner);
     });
   }
 };

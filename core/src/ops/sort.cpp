@@ -2,6 +2,7 @@
 #include "kernels/sort.h"
 
 #include "omnigrad/ops.h"
+#include "ops/axis.h"
 #include "tensor/pool.h"
 
 namespace omnigrad {
@@ -32,13 +33,9 @@ struct Sort {
   }
   static void forward(const Options& o, Inputs in, TensorList& out) {
     const Tensor x = in[0].contiguous();
-    const int64_t dim = normalize_dim(o.dim, x.rank());
-    int64_t outer = 1, inner = 1;
-    for (int64_t i = 0; i < x.rank(); ++i) {
-      if (i != dim) (i < dim ? outer : inner) *= x.size(i);
-    }
-    Workspace ws(kernels::sort_workspace(outer, x.size(dim), inner));
-    kernels::sort(x.dtype(), x.raw(), out[0].raw(), out[1].data<int64_t>(), outer, x.size(dim), inner,
+    const AxisView v(x.shape(), o.dim);
+    Workspace ws(kernels::sort_workspace(v.outer, v.n, v.inner));
+    kernels::sort(x.dtype(), x.raw(), out[0].raw(), out[1].data<int64_t>(), v.outer, v.n, v.inner,
                   o.descending, ws.as());
   }
   static Grads vjp(const Options& o, const Saved& s, Cotangents g, Need) {
