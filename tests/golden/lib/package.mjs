@@ -1,6 +1,7 @@
 // Runs plans through the public JavaScript API of the built package.
 import * as og from 'omnigrad';
 import * as optim from 'omnigrad/optim';
+import { startWatchdog } from './watchdog.mjs';
 
 const goldenDtypes = { I64: 'int64', U8: 'bool' };
 
@@ -11,7 +12,9 @@ export async function startPackage(variant) {
     throw new Error(`asked for ${variant}, got ${started.variant}: ${started.reason.message}`);
   }
   const schema = og.schema();
+  const { watch } = startWatchdog();
   const run = (plan, file, dtype) => {
+    watch(`${plan.name} ${dtype}`);
     try {
       return { tensors: og.scope(() => runPlan(schema, plan, file, dtype)) };
     } catch (error) {
