@@ -73,5 +73,8 @@ export const part1 = new Set(
    matmul linear bilinear einsum inverse det solve cholesky
    conv conv_transpose deform_conv
    interpolate avg_pool max_pool adaptive_avg_pool adaptive_max_pool
-   cross_entropy mse_loss optim.SGD optim.Adam optim.AdamW`.split(/\s+/),
+   cross_entropy mse_loss optim.SGD optim.Adam optim.AdamW
+   grid_sample lp_pool optim.Adagrad optim.Adadelta optim.Adamax optim.NAdam optim.RAdam optim.RMSprop optim.Muon
+   lr.StepLR lr.MultiStepLR lr.ExponentialLR lr.CosineAnnealingLR lr.CosineAnnealingWarmRestarts lr.LinearLR
+   lr.OneCycleLR lr.CyclicLR lr.PolynomialLR`.split(/\s+/),
 );

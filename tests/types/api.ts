@@ -78,3 +78,26 @@ export function use(x: Tensor, w: Tensor): void {
   // @ts-expect-error forward takes tensors
   new Net().call(1);
 }
+
+export function optimise(net: Net, loss: () => Tensor): void {
+  const groups = [{ params: net.head.parameters(), lr: 0.1 }, { params: net.conv.parameters() }];
+  const opt = new optim.SGD(groups, { momentum: 0.9 });
+  const schedule = new optim.SequentialLR(opt, {
+    schedulers: [new optim.LinearLR(opt, { totalIters: 5 }), new optim.CosineAnnealingLR(opt, { TMax: 10 })],
+    milestones: [5],
+  });
+  opt.minimize(loss, { clipNorm: 1, accumulate: 4 });
+  schedule.step();
+  opt.loadStateDict(opt.stateDict());
+  const value: number = new optim.LBFGS(net.parameters(), { lineSearchFn: 'strongWolfe' }).step(loss);
+  const norm: number = optim.clipGradNorm(net.parameters(), 1, { normType: Infinity });
+  nn.init.kaimingNormal_(net.head.weight, { mode: 'fanOut', nonlinearity: 'relu' });
+  void [value, norm];
+
+  // @ts-expect-error a misspelt option
+  new optim.Adam(net.parameters(), { learningRate: 1 });
+  // @ts-expect-error an option of another optimizer
+  new optim.Lion([{ params: net.parameters(), eps: 1 }]);
+  // @ts-expect-error what must be given
+  new optim.OneCycleLR(opt, { totalSteps: 10 });
+}

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "parallel/parallel.h"
+#include "kernels/strided.h"
 
 namespace omnigrad::kernels {
 namespace {
@@ -42,8 +42,10 @@ double place(const GridSampling& s, double size, double& at) {
 // The `order`th derivative of c[0] + c[1] d + c[2] d^2 + c[3] d^3.
 double polynomial(const double (&c)[4], double d, int64_t order) {
   double value = 0;
+  OMNIGRAD_SMALL_LOOP
   for (int64_t p = 3; p >= order; --p) {
     double factor = c[p];
+    OMNIGRAD_SMALL_LOOP
     for (int64_t j = 0; j < order; ++j) factor *= static_cast<double>(p - j);
     value = value * d + factor;
   }
@@ -78,6 +80,7 @@ void axis_taps(const GridSampling& s, int axis, double given, bool slopes, AxisT
   double at = s.align_corners ? (given + 1) / 2 * (size - 1) : ((given + 1) * size - 1) / 2;
   const double slope = s.mode == Mode::bicubic ? scale : scale * place(s, size, at);
   const double low = s.mode == Mode::nearest ? std::nearbyint(at) : std::floor(at);
+  OMNIGRAD_SMALL_LOOP
   for (int k = 0; k < taps_of(s.mode); ++k) {
     double pixel = low + k;
     if (s.mode == Mode::bicubic) {
@@ -85,8 +88,10 @@ void axis_taps(const GridSampling& s, int axis, double given, bool slopes, AxisT
       place(s, size, pixel);
     }
     taps.index[k] = pixel >= 0 && pixel < size ? static_cast<ptrdiff_t>(pixel) : -1;
+    OMNIGRAD_SMALL_LOOP
     for (int more = 0; more <= static_cast<int>(slopes); ++more) {
       double w = weight_at(s.mode, k, at - low, s.order[axis] + more);
+      OMNIGRAD_SMALL_LOOP
       for (int64_t i = 0; i < s.order[axis] + more; ++i) w *= slope;
       taps.weight[more][k] = w;
     }
@@ -97,6 +102,7 @@ void axis_taps(const GridSampling& s, int axis, double given, bool slopes, AxisT
 // weights.
 struct Block {
   explicit Block(const GridSampling& s) : s(s) {
+    OMNIGRAD_SMALL_LOOP
     for (int i = 0; i < s.rank; ++i) {
       taps *= taps_of(s.mode);
       pixels *= s.size[i];
@@ -111,8 +117,10 @@ struct Block {
     first = number * most;
     count = static_cast<int>(std::min<int64_t>(most, s.points - first));
     grid += (image * s.points + first) * s.rank;
+    OMNIGRAD_SMALL_LOOP
     for (int p = 0; p < count; ++p) {
       double at[3];
+      OMNIGRAD_SMALL_LOOP
       for (int i = 0; i < s.rank; ++i) at[i] = static_cast<double>(grid[p * s.rank + s.rank - 1 - i]);
       point(p, at, slopes);
     }
@@ -127,21 +135,27 @@ struct Block {
  private:
   void point(int p, const double* at, bool slopes) {
     AxisTaps axes[3];
+    OMNIGRAD_SMALL_LOOP
     for (int i = 0; i < s.rank; ++i) axis_taps(s, i, at[i], slopes, axes[i]);
+    OMNIGRAD_SMALL_LOOP
     for (int t = 0; t < taps; ++t) {
       int digit[3];
+      OMNIGRAD_SMALL_LOOP
       for (int i = s.rank - 1, rest = t; i >= 0; rest /= taps_of(s.mode), --i)
         digit[i] = rest % taps_of(s.mode);
       ptrdiff_t place = 0;
       bool inside = true;
+      OMNIGRAD_SMALL_LOOP
       for (int i = 0; i < s.rank; ++i) {
         const ptrdiff_t j = axes[i].index[digit[i]];
         inside = inside && j >= 0;
         place = place * static_cast<ptrdiff_t>(s.size[i]) + j;
       }
       index[p * taps + t] = inside ? place : -1;
+      OMNIGRAD_SMALL_LOOP
       for (int set = 0; set < (slopes ? s.rank : 1); ++set) {
         double w = 1;
+        OMNIGRAD_SMALL_LOOP
         for (int i = 0; i < s.rank; ++i) w *= axes[i].weight[slopes && i == set][digit[i]];
         weight[set][p * taps + t] = w;
       }

@@ -1,9 +1,7 @@
 // Adam and AdamW, in PyTorch's form.
 
-import { zerosLike } from '../create.js';
 import { adamStep } from '../ops.generated.js';
-import type { Tensor } from '../tensor.js';
-import { type Active, Optimizer, StateSlots, StepCounts } from './optimizer.js';
+import { type Active, Optimizer, type Params, type Settings, gradsOf, paramsOf } from './optimizer.js';
 
 export interface AdamOptions {
   /** Rate; default 1e-3. */
@@ -20,51 +18,47 @@ export interface AdamOptions {
   readonly maximize?: boolean;
 }
 
+abstract class AdamBase extends Optimizer<AdamOptions> {
+  protected abstract readonly decoupled: boolean;
+
+  protected constructor(
+    name: string,
+    params: Params<AdamOptions>,
+    weightDecay: number,
+    options: AdamOptions,
+  ) {
+    const betas = [0.9, 0.999] as const;
+    super(
+      name,
+      params,
+      { lr: 1e-3, betas, eps: 1e-8, weightDecay, amsgrad: false, maximize: false },
+      options,
+    );
+  }
+
+  protected update(options: Settings<AdamOptions>, active: readonly Active[], step: number): void {
+    const { betas, ...rest } = options;
+    const [beta1, beta2] = betas;
+    const maxSquares = options.amsgrad ? this.state(active, 'maxExpAvgSq') : null;
+    const [means, squares] = [this.state(active, 'expAvg'), this.state(active, 'expAvgSq')];
+    const decoupled = this.decoupled;
+    const all = { ...rest, beta1, beta2, maxSquares, decoupled, step };
+    adamStep(paramsOf(active), gradsOf(active), means, squares, all);
+  }
+}
+
 /** Adam (Kingma, Ba 2014). */
-export class Adam extends Optimizer {
-  lr: number;
-  readonly #fixed: Readonly<Record<'beta1' | 'beta2' | 'eps' | 'weightDecay', number>> &
-    Readonly<Record<'amsgrad' | 'maximize' | 'decoupled', boolean>>;
-  readonly #means = new StateSlots();
-  readonly #squares = new StateSlots();
-  readonly #maxSquares = new StateSlots();
-  readonly #steps = new StepCounts();
-
-  constructor(params: Iterable<Tensor>, options: AdamOptions = {}, decoupled = false) {
-    super(decoupled ? 'AdamW' : 'Adam', params);
-    const { lr = 1e-3, betas = [0.9, 0.999], eps = 1e-8, amsgrad = false, maximize = false } = options;
-    const weightDecay = options.weightDecay ?? (decoupled ? 0.01 : 0);
-    this.lr = lr;
-    this.#fixed = { beta1: betas[0], beta2: betas[1], eps, weightDecay, amsgrad, maximize, decoupled };
-  }
-
-  protected update(active: readonly Active[]): void {
-    for (const [step, group] of this.#steps.next(active)) {
-      const state = (slots: StateSlots): Tensor[] =>
-        group.map(({ index, param }) => slots.get(index, () => zerosLike(param)));
-      adamStep(
-        group.map(({ param }) => param),
-        group.map(({ grad }) => grad),
-        state(this.#means),
-        state(this.#squares),
-        {
-          ...this.#fixed,
-          ...(this.#fixed.amsgrad ? { maxSquares: state(this.#maxSquares) } : {}),
-          lr: this.lr,
-          step,
-        },
-      );
-    }
-  }
-
-  protected *stateTensors(): Iterable<Tensor> {
-    for (const slots of [this.#means, this.#squares, this.#maxSquares]) yield* slots.values();
+export class Adam extends AdamBase {
+  protected readonly decoupled = false;
+  constructor(params: Params<AdamOptions>, options: AdamOptions = {}) {
+    super('Adam', params, 0, options);
   }
 }
 
 /** Adam with decay of the parameters instead of an L2 penalty (Loshchilov, Hutter 2017). */
-export class AdamW extends Adam {
-  constructor(params: Iterable<Tensor>, options: AdamOptions = {}) {
-    super(params, options, true);
+export class AdamW extends AdamBase {
+  protected readonly decoupled = true;
+  constructor(params: Params<AdamOptions>, options: AdamOptions = {}) {
+    super('AdamW', params, 0.01, options);
   }
 }

@@ -1,5 +1,50 @@
 // omnigrad/optim
 
 export { Adam, AdamW, type AdamOptions } from './adam.js';
-export { type Minimized, type MinimizeOptions, Optimizer, clipGradNorm } from './optimizer.js';
+export {
+  Adadelta,
+  type AdadeltaOptions,
+  Adagrad,
+  type AdagradOptions,
+  Adamax,
+  type AdamaxOptions,
+  Adan,
+  type AdanOptions,
+  Lion,
+  type LionOptions,
+  NAdam,
+  type NAdamOptions,
+  RAdam,
+  type RAdamOptions,
+  RMSprop,
+  type RMSpropOptions,
+} from './adaptive.js';
+export { clipGradNorm, clipGradValue } from './clip.js';
+export { CyclicLR, type CyclicOptions, OneCycleLR, type OneCycleOptions } from './cycles.js';
+export { LBFGS, type LbfgsOptions } from './lbfgs.js';
+export { Muon, type MuonOptions } from './muon.js';
+export {
+  type GroupOptions,
+  type Minimized,
+  type MinimizeOptions,
+  Optimizer,
+  type OptimizerState,
+  type ParamGroup,
+  type Params,
+} from './optimizer.js';
+export { Schedule, type ScheduleState } from './schedule.js';
+export {
+  ChainedScheduler,
+  ConstantLR,
+  CosineAnnealingLR,
+  CosineAnnealingWarmRestarts,
+  ExponentialLR,
+  LambdaLR,
+  LinearLR,
+  MultiStepLR,
+  NoamLR,
+  PolynomialLR,
+  SequentialLR,
+  StepLR,
+} from './schedules.js';
 export { SGD, type SgdOptions } from './sgd.js';

@@ -1,9 +1,13 @@
-// What all optimizers share: the parameter list, zeroGrad, and minimize. The update itself is a fused op of the core.
+// What all optimizers share: groups of parameters with their options, state by parameter, zeroGrad, and minimize. The
+// update itself is a fused op of the core.
 
-import { backward, noGrad } from '../autograd.js';
+import { backward, enableGrad, noGrad } from '../autograd.js';
+import { zerosLike } from '../create.js';
+import { checkedOptions } from '../dispatch.js';
 import { failure } from '../errors.js';
 import { keep, scope } from '../scope.js';
 import { Tensor } from '../tensor.js';
+import { clipGradNorm, clipGradValue } from './clip.js';
 
 /** A loss of one element, alone or with other results. */
 export type LossResult = Tensor | { readonly loss: Tensor };
@@ -14,8 +18,30 @@ export type Minimized<R> = R extends Tensor ? number : Omit<R, 'loss'> & { loss:
 export interface MinimizeOptions {
   /** Scale all gradients so that their joint 2-norm is at most this. */
   readonly clipNorm?: number;
-  /** Only add gradients up: no zeroGrad before, no step after. Default false. */
-  readonly accumulate?: boolean;
+  /** Clamp every element of the gradients to this size. */
+  readonly clipValue?: number;
+  /**
+   * A number n: step at every n-th call, with the mean of n gradients. True: only add this gradient to those that wait;
+   * the next call without it adds its own and steps. Default false.
+   */
+  readonly accumulate?: boolean | number;
+}
+
+/** Options as an optimizer holds them: all there, and settable between steps. */
+export type Settings<O> = { -readonly [K in keyof O]-?: O[K] };
+
+/** Parameters with options of their own; what is absent is as the optimizer's. */
+export type GroupOptions<O> = O & { readonly params: Iterable<Tensor> };
+
+/** Parameters, or groups of them. */
+export type Params<O> = Iterable<Tensor> | Iterable<GroupOptions<O>>;
+
+/** A group of parameters as an optimizer holds it. */
+export interface ParamGroup<O> {
+  readonly params: readonly Tensor[];
+  readonly options: Settings<O>;
+  /** The rate that schedules start from; set by the first of them. */
+  initialLr?: number;
 }
 
 /** A parameter that has a gradient, and its number. */
@@ -25,41 +51,152 @@ export interface Active {
   readonly grad: Tensor;
 }
 
-/** Base of the optimizers. */
-export abstract class Optimizer {
-  protected readonly params: readonly Tensor[];
+/** What is kept of a parameter: how many steps it took, and tensors that no scope frees. */
+export interface ParamState {
+  step: number;
+  readonly tensors: Map<string, Tensor>;
+}
 
-  /** @param params leaves that require grad, e.g. `net.parameters()` */
-  protected constructor(name: string, params: Iterable<Tensor>) {
-    this.params = [...params];
-    if (this.params.length === 0) throw failure(name, 'argument', 'there are no parameters to optimise');
-    const wrong = this.params.findIndex((p) => !(p instanceof Tensor) || !p.requiresGrad || !p.isLeaf);
-    if (wrong >= 0)
-      throw failure(name, 'argument', `parameter ${wrong} is not a leaf tensor that requires grad`);
+/** What an optimizer has to remember: PyTorch's layout. Tensors by name stand beside `step`. */
+export interface OptimizerState {
+  readonly state: Readonly<Record<string, Readonly<Record<string, Tensor | number>>>>;
+  readonly paramGroups: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** Base of the optimizers. */
+export abstract class Optimizer<O extends { readonly lr?: number } = { readonly lr?: number }> {
+  readonly paramGroups: ParamGroup<O>[] = [];
+  readonly #name: string;
+  readonly #defaults: Settings<O>;
+  readonly #state = new Map<number, ParamState>();
+  #waiting = 0; // calls of minimize whose gradients wait for a step
+
+  /** @param params leaves that require grad, e.g. `net.parameters()`, or groups of them with options */
+  protected constructor(name: string, params: Params<O>, defaults: Settings<O>, options: O) {
+    this.#name = name;
+    this.#defaults = this.#settings(defaults, options);
+    const list = [...params] as (Tensor | GroupOptions<O>)[];
+    if (list.length === 0) throw failure(name, 'argument', 'there are no parameters to optimise');
+    const isGroup = (item: Tensor | GroupOptions<O>): item is GroupOptions<O> =>
+      typeof item === 'object' && !(item instanceof Tensor) && 'params' in item;
+    if (list.every(isGroup)) for (const group of list) this.addParamGroup(group);
+    else this.addParamGroup({ params: list as Tensor[] } as unknown as GroupOptions<O>);
   }
 
-  /** The rate of the next step; settable, for schedules. */
-  abstract lr: number;
+  /** Adds parameters, with options of their own. */
+  addParamGroup(group: GroupOptions<O>): void {
+    const { params, ...own } = group;
+    const known = new Set(this.params);
+    const list = [...params];
+    const from = this.params.length;
+    list.forEach((p: unknown, i) => {
+      const where = `parameter ${from + i}`;
+      if (!(p instanceof Tensor) || !p.requiresGrad || !p.isLeaf)
+        throw failure(this.#name, 'argument', `${where} is not a leaf tensor that requires grad`);
+      if (known.has(p)) throw failure(this.#name, 'argument', `${where} is there twice`);
+      known.add(p);
+    });
+    if (list.length === 0) throw failure(this.#name, 'argument', 'a group has no parameters');
+    const options = this.#settings(this.#defaults, own as unknown as O);
+    this.paramGroups.push({ params: list, options });
+  }
 
-  /** Updates every parameter that has a gradient. */
-  step(): void {
-    noGrad(() => {
-      scope(() => {
-        const active: Active[] = [];
-        this.params.forEach((param, index) => {
-          const grad = param.grad;
-          if (grad) active.push({ index, param, grad });
-        });
-        if (active.length > 0) this.update(active);
+  // The defaults with what is given, checked: every number is finite and not negative, betas are below 1.
+  #settings(defaults: Settings<O>, given: O): Settings<O> {
+    checkedOptions(this.#name, given, Object.keys(defaults));
+    const settings: Record<string, unknown> = { ...defaults };
+    for (const [key, value] of Object.entries(given as object))
+      if (value !== undefined) settings[key] = value;
+    for (const [key, value] of Object.entries(settings)) {
+      const bad = (rule: string): Error =>
+        failure(this.#name, 'option', `${key} is ${String(value)}; it must be ${rule}`);
+      if (typeof value === 'number' && !(value >= 0 && value < Infinity)) throw bad('0 or more');
+      if (key === 'betas' && !(value as number[]).every((b) => b >= 0 && b < 1))
+        throw bad('from 0 to below 1');
+    }
+    return settings as Settings<O>;
+  }
+
+  /** All parameters, group by group. */
+  get params(): readonly Tensor[] {
+    return this.paramGroups.flatMap(({ params }) => params);
+  }
+
+  /** The rate of the first group; setting it sets every group's. */
+  get lr(): number {
+    return this.paramGroups[0]?.options.lr ?? NaN;
+  }
+  set lr(rate: number) {
+    for (const { options } of this.paramGroups) (options as { lr: number }).lr = rate;
+  }
+
+  /**
+   * Updates every parameter that has a gradient.
+   *
+   * @param closure zeroes the gradients, computes the loss, calls backward and returns the loss; run first
+   * @returns the closure's loss
+   */
+  step(): void;
+  step(closure: () => Tensor): number;
+  step(closure?: () => Tensor): number | undefined {
+    this.#waiting = 0;
+    return scope(() => {
+      const loss = closure ? enableGrad(closure).item() : undefined;
+      noGrad(() => {
+        let first = 0;
+        for (const { params, options } of this.paramGroups) {
+          for (const [step, active] of this.#advance(params, first)) this.update(options, active, step);
+          first += params.length;
+        }
       });
+      return loss;
     });
   }
 
-  /** Calls the fused update; runs in a scope, without recording. */
-  protected abstract update(active: readonly Active[]): void;
+  // Counts a step for each parameter with a gradient. Those that lacked one at times are behind, so that a step goes in
+  // batches of one count, and of one dtype.
+  #advance(params: readonly Tensor[], first: number): [number, Active[]][] {
+    const batches = new Map<string, [number, Active[]]>();
+    params.forEach((param, i) => {
+      const grad = param.grad;
+      if (!grad) return;
+      const state = this.stateOf(first + i);
+      const step = ++state.step;
+      const key = `${step} ${param.dtype}`;
+      let batch = batches.get(key);
+      if (!batch) batches.set(key, (batch = [step, []]));
+      batch[1].push({ index: first + i, param, grad });
+    });
+    return [...batches.values()];
+  }
+
+  /** All that is kept of a parameter. */
+  protected stateOf(index: number): ParamState {
+    let state = this.#state.get(index);
+    if (!state) this.#state.set(index, (state = { step: 0, tensors: new Map() }));
+    return state;
+  }
+
+  /** Calls the fused update; runs in a scope, without recording. `step` counts from 1. */
+  protected abstract update(options: Settings<O>, active: readonly Active[], step: number): void;
+
+  /** The state of that name of each parameter, made when first asked for (zeros); no scope frees it. */
+  protected state(
+    active: readonly Active[],
+    name: string,
+    make: (param: Tensor) => Tensor = zerosLike,
+  ): Tensor[] {
+    return active.map(({ index, param }) => {
+      const { tensors } = this.stateOf(index);
+      let tensor = tensors.get(name);
+      if (!tensor) tensors.set(name, (tensor = keep(make(param))));
+      return tensor;
+    });
+  }
 
   /** Forgets the gradients. */
   zeroGrad(): void {
+    this.#waiting = 0;
     for (const param of this.params) param.grad = null;
   }
 
@@ -69,75 +206,107 @@ export abstract class Optimizer {
    * @param fn gives the loss (one element), or an object with it as `loss`
    * @returns the loss as a number; or the object with loss as a number, its other tensors kept for the caller's scope
    */
-  minimize<R extends LossResult>(
-    fn: () => R,
-    { clipNorm, accumulate = false }: MinimizeOptions = {},
-  ): Minimized<R> {
+  minimize<R extends LossResult>(fn: () => R, options: MinimizeOptions = {}): Minimized<R> {
+    const { clipNorm, clipValue, accumulate = false } = options;
+    const parts = typeof accumulate === 'number' ? accumulate : 1;
+    if (!(Number.isInteger(parts) && parts >= 1))
+      throw failure('minimize', 'option', `accumulate is ${parts}; it must be a whole number from 1`);
     return scope(() => {
-      if (!accumulate) this.zeroGrad();
-      const result = fn();
-      const loss = result instanceof Tensor ? result : result.loss;
-      if (!(loss instanceof Tensor))
-        throw failure('minimize', 'argument', 'the function must return its loss, a Tensor');
-      const value = loss.item();
-      backward(loss);
-      if (!accumulate) {
+      if (this.#waiting === 0) this.zeroGrad();
+      const { result, loss, value } = evaluate(fn);
+      backward(parts === 1 ? loss : loss.mul(1 / parts));
+      this.#waiting++;
+      if (accumulate !== true && this.#waiting >= parts) {
         if (clipNorm !== undefined) clipGradNorm(this.params, clipNorm);
+        if (clipValue !== undefined) clipGradValue(this.params, clipValue);
         this.step();
       }
-      return (result instanceof Tensor ? value : Object.assign({}, result, { loss: value })) as Minimized<R>;
+      return minimized(result, value);
     });
+  }
+
+  /** The live state (not copies) and the groups' options, as `loadStateDict` takes them. */
+  stateDict(): OptimizerState {
+    const state: Record<string, Record<string, Tensor | number>> = {};
+    for (const [index, { step, tensors }] of this.#state)
+      state[index] = { step, ...Object.fromEntries(tensors) };
+    let first = 0;
+    const paramGroups = this.paramGroups.map(({ params, options, initialLr }) => {
+      const numbers = params.map((_, i) => first + i);
+      first += params.length;
+      return { ...options, ...(initialLr === undefined ? {} : { initialLr }), params: numbers };
+    });
+    return { state, paramGroups };
+  }
+
+  /**
+   * Copies a state and its options into this optimizer.
+   *
+   * @throws OmnigradError before anything is copied, if groups or shapes differ
+   */
+  loadStateDict({ state, paramGroups }: OptimizerState): void {
+    const wrong = (text: string): Error => failure(`${this.#name}.loadStateDict`, 'state-dict', text);
+    const sizes = (groups: readonly { params?: unknown }[]): string =>
+      groups.map(({ params }) => (params as readonly unknown[]).length).join(', ');
+    if (sizes(paramGroups) !== sizes(this.paramGroups)) {
+      throw wrong(`groups of ${sizes(paramGroups)} parameters; the optimizer has ${sizes(this.paramGroups)}`);
+    }
+    const params = this.params;
+    for (const [index, entries] of Object.entries(state)) {
+      const param = params[Number(index)];
+      if (!param) throw wrong(`there is no parameter ${index}`);
+      for (const [name, value] of Object.entries(entries)) {
+        if (!(value instanceof Tensor) || this.fits(value, param)) continue;
+        const shapes = `is [${value.shape.join(', ')}] but the parameter [${param.shape.join(', ')}]`;
+        throw wrong(`'${name}' of parameter ${index} ${shapes}`);
+      }
+    }
+    this.paramGroups.forEach((group, i) => {
+      const { params: _, initialLr, ...options } = paramGroups[i] as Record<string, unknown>;
+      Object.assign(group.options, this.#settings(group.options, options as unknown as O));
+      if (typeof initialLr === 'number') group.initialLr = initialLr;
+    });
+    this.#forget();
+    noGrad(() => {
+      for (const [index, entries] of Object.entries(state)) {
+        const own = this.stateOf(Number(index));
+        for (const [name, value] of Object.entries(entries)) {
+          if (value instanceof Tensor) own.tensors.set(name, keep(value.clone()));
+          else if (name === 'step') own.step = value;
+        }
+      }
+    });
+  }
+
+  /** Whether a state that is loaded may be that parameter's. */
+  protected fits(value: Tensor, param: Tensor): boolean {
+    return value.shape.join() === param.shape.join();
+  }
+
+  #forget(): void {
+    for (const { tensors } of this.#state.values()) for (const tensor of tensors.values()) tensor.dispose();
+    this.#state.clear();
   }
 
   /** Frees the state. */
   dispose(): void {
-    for (const tensor of this.stateTensors()) tensor.dispose();
-  }
-
-  protected abstract stateTensors(): Iterable<Tensor>;
-}
-
-/** Scales the gradients in place so that their joint 2-norm is at most `maxNorm`. Returns the norm they had. */
-export function clipGradNorm(params: Iterable<Tensor>, maxNorm: number): number {
-  return noGrad(() =>
-    scope(() => {
-      const grads = Array.from(params, (p) => p.grad).filter((g) => g !== null);
-      const total = Math.sqrt(grads.reduce((sum, g) => sum + g.square().sum().item(), 0));
-      const factor = maxNorm / (total + 1e-6);
-      if (factor < 1) for (const g of grads) g.copy_(g.mul(factor));
-      return total;
-    }),
-  );
-}
-
-/** State tensors by parameter, made when first needed and freed by no scope. */
-export class StateSlots {
-  readonly #slots = new Map<number, Tensor>();
-
-  get(index: number, make: () => Tensor): Tensor {
-    let tensor = this.#slots.get(index);
-    if (!tensor) this.#slots.set(index, (tensor = keep(make())));
-    return tensor;
-  }
-  values(): Iterable<Tensor> {
-    return this.#slots.values();
+    this.#forget();
   }
 }
 
-/** Steps taken by each parameter. Those that lacked a gradient at times are behind, so a step goes in groups. */
-export class StepCounts {
-  readonly #counts = new Map<number, number>();
-
-  /** Counts one more step for each, and groups them by their count. */
-  next(active: readonly Active[]): Map<number, Active[]> {
-    const groups = new Map<number, Active[]>();
-    for (const item of active) {
-      const step = (this.#counts.get(item.index) ?? 0) + 1;
-      this.#counts.set(item.index, step);
-      const group = groups.get(step);
-      if (group) group.push(item);
-      else groups.set(step, [item]);
-    }
-    return groups;
-  }
+/** Runs the function of a `minimize`; its result, the loss in it, and that one's value. */
+export function evaluate<R extends LossResult>(fn: () => R): { result: R; loss: Tensor; value: number } {
+  const result = fn();
+  const loss: unknown = result instanceof Tensor ? result : result.loss;
+  if (!(loss instanceof Tensor))
+    throw failure('minimize', 'argument', 'the function must return its loss, a Tensor');
+  return { result, loss, value: loss.item() };
 }
+
+/** What `minimize` gives for a result whose loss has this value. */
+export function minimized<R extends LossResult>(result: R, value: number): Minimized<R> {
+  return (result instanceof Tensor ? value : Object.assign({}, result, { loss: value })) as Minimized<R>;
+}
+
+export const paramsOf = (active: readonly Active[]): Tensor[] => active.map(({ param }) => param);
+export const gradsOf = (active: readonly Active[]): Tensor[] => active.map(({ grad }) => grad);

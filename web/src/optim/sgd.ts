@@ -1,9 +1,7 @@
 // Stochastic gradient descent, in PyTorch's form.
 
-import { zerosLike } from '../create.js';
 import { sgdStep } from '../ops.generated.js';
-import type { Tensor } from '../tensor.js';
-import { type Active, Optimizer, StateSlots, StepCounts } from './optimizer.js';
+import { type Active, Optimizer, type Params, type Settings, gradsOf, paramsOf } from './optimizer.js';
 
 export interface SgdOptions {
   /** Rate; default 1e-3. */
@@ -20,45 +18,14 @@ export interface SgdOptions {
 }
 
 /** v = momentum v + (1 - dampening) g; p -= lr v. */
-export class SGD extends Optimizer {
-  lr: number;
-  readonly #options: Omit<Required<SgdOptions>, 'lr'>;
-  readonly #velocities = new StateSlots();
-  readonly #steps = new StepCounts();
-
-  constructor(params: Iterable<Tensor>, options: SgdOptions = {}) {
-    super('SGD', params);
-    const {
-      lr = 1e-3,
-      momentum = 0,
-      dampening = 0,
-      weightDecay = 0,
-      nesterov = false,
-      maximize = false,
-    } = options;
-    this.lr = lr;
-    this.#options = { momentum, dampening, weightDecay, nesterov, maximize };
+export class SGD extends Optimizer<SgdOptions> {
+  constructor(params: Params<SgdOptions>, options: SgdOptions = {}) {
+    const plain = { lr: 1e-3, momentum: 0, dampening: 0, weightDecay: 0, nesterov: false, maximize: false };
+    super('SGD', params, plain, options);
   }
 
-  protected update(active: readonly Active[]): void {
-    for (const [step, group] of this.#steps.next(active)) {
-      const velocities =
-        this.#options.momentum === 0
-          ? {}
-          : {
-              velocities: group.map(({ index, param }) =>
-                this.#velocities.get(index, () => zerosLike(param)),
-              ),
-            };
-      sgdStep(
-        group.map(({ param }) => param),
-        group.map(({ grad }) => grad),
-        { ...this.#options, ...velocities, lr: this.lr, step },
-      );
-    }
-  }
-
-  protected stateTensors(): Iterable<Tensor> {
-    return this.#velocities.values();
+  protected update(options: Settings<SgdOptions>, active: readonly Active[], step: number): void {
+    const velocities = options.momentum === 0 ? null : this.state(active, 'momentumBuffer');
+    sgdStep(paramsOf(active), gradsOf(active), { ...options, velocities, step });
   }
 }
