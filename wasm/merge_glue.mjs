@@ -55,6 +55,12 @@ if (threads) {
     /allocateUnusedWorker:function\(\)\{.*?\},getNewWorker:/,
     'allocateUnusedWorker:function(){PThread.unusedWorkers.push(spawnPthread())},getNewWorker:',
   );
+  // One thread means a pool of no workers, of which none would say that the module is loaded.
+  replace(
+    'numWorkersToLoad',
+    'numWorkersToLoad=PThread.unusedWorkers.length;',
+    'numWorkersToLoad=PThread.unusedWorkers.length;if(!numWorkersToLoad)removeRunDependency("wasm-instantiate");',
+  );
   replace('blocking warning', /warnOnce\("Blocking on the main thread is very dangerous[^"]*"\)/, '');
 }
 for (const left of [

@@ -28,6 +28,17 @@ test('init takes threads in Node, and the process ends by itself', () => {
   assert.deepEqual([variant, threads, reason.code], ['threads', 2, 'ok']);
 });
 
+test('the threaded build starts with every number of threads, one included', () => {
+  for (const threads of [1, 2, 4]) {
+    const body = `const { variant, threads } = await init({ variant: 'threads', threads: ${threads} });`;
+    assert.deepEqual(run(`${body} out([variant, threads, tensor([2]).add(3).item()])`), [
+      'threads',
+      threads,
+      5,
+    ]);
+  }
+});
+
 test('each build can be forced', () => {
   for (const variant of ['threads', 'single']) {
     const result = run(`out(await init({ variant: '${variant}' }))`);
