@@ -49,6 +49,8 @@ bool may_be_infinite(const Call& call) {
       "remainder",
       "rsqrt",
       "sqrt",
+      // a target that cannot be aligned
+      "ctcLoss", "ctcLossEach",
       // of one element, or of order below 0 at 0
       "std",
       "var",

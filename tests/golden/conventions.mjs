@@ -22,6 +22,7 @@ export const deviations = {
     args: { from_logits: undefined },
   },
   pad: { args: { padding: { option: 'padding', convert: pairsFromLast } } },
+  rnn_tanh: { op: 'rnn' },
   pow: { args: { exponent: { input: 'y' } } },
 };
 
@@ -73,6 +74,7 @@ export const part1 = new Set(
    matmul linear bilinear einsum inverse det solve cholesky
    conv conv_transpose deform_conv
    interpolate avg_pool max_pool adaptive_avg_pool adaptive_max_pool
+   ctc_loss rnn_tanh lstm gru
    cross_entropy mse_loss optim.SGD optim.Adam optim.AdamW
    grid_sample lp_pool optim.Adagrad optim.Adadelta optim.Adamax optim.NAdam optim.RAdam optim.RMSprop optim.Muon
    lr.StepLR lr.MultiStepLR lr.ExponentialLR lr.CosineAnnealingLR lr.CosineAnnealingWarmRestarts lr.LinearLR

@@ -1,0 +1,274 @@
+// Recurrent layers as PyTorch defines them: rnn, lstm and gru, of several layers, in one or both directions,
+// over sequences of different lengths. Composites, so differentiable to any order: the inputs of all steps
+// are projected in one product, and each step adds one small product and the cell.
+#include <string>
+
+#include "omnigrad/ops.h"
+#include "ops/alignment.h"
+
+namespace omnigrad {
+namespace {
+
+struct RnnOptions {
+  int64_t numLayers = 1;
+  bool bidirectional = false, batchFirst = false, bias = true;
+  size_t directions() const { return bidirectional ? 2 : 1; }
+  size_t weights() const { return bias ? 4 : 2; }  // of a layer in one direction
+};
+
+// What a cell carries from step to step: h, and for lstm c.
+using State = TensorList;
+
+// Sizes of a call, checked. Inputs: x, the initial state's parts, lengths, then weights.
+struct Sizes {
+  bool batched = true;
+  int64_t time = 0, batch = 1, hidden = 0;
+  Integers lengths;
+  size_t first_weight;
+
+  Sizes(const RnnOptions& o, Inputs in, size_t state_parts, int64_t gates) : first_weight(state_parts + 2) {
+    const Dims& x = in[0].shape();
+    if (x.size() != 2 && x.size() != 3)
+      fail("x must be [time, batch, features] or [time, features], it has ", x);
+    if (o.numLayers < 1) fail(Code::option, "numLayers ", o.numLayers, " must be 1 or more");
+    const size_t given = in.size() - first_weight, cells = static_cast<size_t>(o.numLayers) * o.directions();
+    if (given % o.weights() != 0 || given / o.weights() != cells) {
+      fail(Code::argument, "got ", given, " weights, it takes ", o.weights(), " for each of ", o.numLayers,
+           " layers and ", o.directions(), " directions");
+    }
+    batched = x.size() == 3;
+    time = x[batched && o.batchFirst ? 1 : 0];
+    if (batched) batch = x[o.batchFirst ? 0 : 1];
+    if (time < 1) fail("x ", x, " has no step of time");
+    const Dims& recurrent = in[first_weight + 1].shape();
+    if (recurrent.size() != 2) fail("weightHh ", recurrent, " must be [", gates, " * hidden, hidden]");
+    hidden = recurrent[1];
+    for (size_t i = 0; i < given; ++i) check_weight(o, in[first_weight + i], i, gates, x.back());
+    Dims state{static_cast<int64_t>(cells), batch, hidden};
+    if (!batched) state.erase(1);
+    for (size_t i = 1; i <= state_parts; ++i) {
+      if (in[i] && !(in[i].shape() == state))
+        fail(i == 1 ? "h0 " : "c0 ", in[i].shape(), " must be ", state,
+             ": [layers * directions, batch, hidden]");
+    }
+    if (in[state_parts + 1]) lengths = lengths_of(in[state_parts + 1], batch, 1, time, "lengths");
+  }
+
+  void check_weight(const RnnOptions& o, const Tensor& w, size_t i, int64_t gates, int64_t features) const {
+    const size_t part = i % o.weights(), layer = i / o.weights() / o.directions();
+    const int64_t rows = gates * hidden;
+    Dims expected{rows};
+    if (part == 0) expected.push_back(layer == 0 ? features : hidden * static_cast<int64_t>(o.directions()));
+    if (part == 1) expected.push_back(hidden);
+    if (!(w.shape() == expected)) {
+      static const char* const kNames[] = {"weightIh", "weightHh", "biasIh", "biasHh"};
+      fail(kNames[part], " of layer ", layer, " ", w.shape(), " must be ", expected);
+    }
+  }
+
+  OutSpecs outputs(const RnnOptions& o, Inputs in, size_t state_parts) const {
+    Dims y = in[0].shape(), state{o.numLayers * static_cast<int64_t>(o.directions()), batch, hidden};
+    y.back() = hidden * static_cast<int64_t>(o.directions());
+    if (!batched) state.erase(1);
+    OutSpecs out{{y, in[0].dtype()}};
+    for (size_t i = 0; i < state_parts; ++i) out.push_back({state, in[0].dtype()});
+    return out;
+  }
+
+  // Which samples have a step t, [batch, 1]; undefined: all.
+  Tensor running(int64_t t) const {
+    Tensor mask;
+    for (size_t n = 0; n < lengths.size(); ++n) {
+      if (t < lengths[n]) continue;
+      if (!mask) mask = cast(ones({batch, 1}, DType::uint8), DType::boolean);
+      mask.data<bool>()[n] = false;
+    }
+    return mask;
+  }
+};
+
+TensorList steps(const Tensor& x, int64_t dim) {
+  TensorList parts = split(x, Dims(static_cast<size_t>(x.size(dim)), 1), dim);
+  for (Tensor& t : parts) t = squeeze(t, dim);
+  return parts;
+}
+// The equal parts of a step's gates.
+TensorList gates_of(const Tensor& x, size_t count) {
+  return split(x, Dims(count, x.size(-1) / static_cast<int64_t>(count)), -1);
+}
+
+struct Weights {
+  Tensor input, hidden, input_bias, hidden_bias;
+};
+
+// One direction of one layer over x [time, batch, features]; `state` becomes the last one.
+template <class Cell>
+Tensor run(const Cell& cell, const Sizes& sizes, const Tensor& x, const Weights& w, State& state,
+           bool reverse) {
+  // Where nothing comes between the biases, they are added up once.
+  const bool joined = Cell::kJoinedBias && w.input_bias;
+  const TensorList inputs =
+      steps(linear(x, w.input, joined ? w.input_bias + w.hidden_bias : w.input_bias), 0);
+  TensorList outputs(static_cast<size_t>(sizes.time));
+  for (int64_t i = 0; i < sizes.time; ++i) {
+    const int64_t t = reverse ? sizes.time - 1 - i : i;
+    const auto at = static_cast<size_t>(t);
+    State next = cell.step(inputs[at], linear(state[0], w.hidden, joined ? Tensor() : w.hidden_bias), state);
+    outputs[at] = next[0];
+    if (const Tensor running = sizes.running(t)) {
+      for (size_t k = 0; k < state.size(); ++k) next[k] = where(running, next[k], state[k]);
+      outputs[at] = where(running, outputs[at], Tensor::scalar(0, x.dtype()));
+    }
+    state = std::move(next);
+  }
+  return reshape(cat(outputs, 0), {sizes.time, sizes.batch, sizes.hidden});
+}
+
+template <class Cell>
+TensorList recurrent(const Cell& cell, const RnnOptions& o, Inputs in) {
+  const Sizes sizes(o, in, Cell::kStates, Cell::kGates);
+  Tensor x = in[0];
+  if (!sizes.batched) {
+    x = unsqueeze(x, 1);
+  } else if (o.batchFirst) {
+    x = transpose(x, 0, 1);
+  }
+  const size_t cells = static_cast<size_t>(o.numLayers) * o.directions();
+  TensorList initial[Cell::kStates], last[Cell::kStates];
+  for (size_t k = 0; k < Cell::kStates; ++k) {
+    if (in[k + 1]) {
+      initial[k] = steps(sizes.batched ? in[k + 1] : unsqueeze(in[k + 1], 1), 0);
+    } else {
+      initial[k] = TensorList(cells, zeros({sizes.batch, sizes.hidden}, x.dtype()));
+    }
+  }
+  for (size_t i = 0; i < cells;) {
+    TensorList sides;
+    for (size_t d = 0; d < o.directions(); ++d, ++i) {
+      const size_t w = sizes.first_weight + i * o.weights();
+      const Weights weights{in[w], in[w + 1], o.bias ? in[w + 2] : Tensor(), o.bias ? in[w + 3] : Tensor()};
+      State state;
+      for (const TensorList& part : initial) state.push_back(part[i]);
+      sides.push_back(run(cell, sizes, x, weights, state, d == 1));
+      for (size_t k = 0; k < Cell::kStates; ++k) last[k].push_back(state[k]);
+    }
+    x = sides.size() == 1 ? sides[0] : cat(sides, -1);
+  }
+  if (!sizes.batched) {
+    x = squeeze(x, 1);
+  } else if (o.batchFirst) {
+    x = transpose(x, 0, 1);
+  }
+  TensorList out{x};
+  for (const TensorList& part : last) {
+    Dims shape{static_cast<int64_t>(cells), sizes.batch, sizes.hidden};
+    if (!sizes.batched) shape.erase(1);
+    out.push_back(reshape(cat(part, 0), shape));
+  }
+  return out;
+}
+
+template <class O>
+Schema layers(Schema s, const char* gates) {
+  const std::string weights = std::string("for each layer and direction weightIh [") + gates +
+                              "hidden, features], weightHh [" + gates +
+                              "hidden, hidden], biasIh and biasHh [" + gates + "hidden], in PyTorch's order";
+  return s
+      .in("lengths", Kind::index,
+          "[batch], steps of each sequence: beyond them y is 0 and the state stays; all")
+      .optional()
+      .opt<O, int64_t>("numLayers", &O::numLayers, "layers, each reading the one before")
+      .template opt<O, bool>("bidirectional", &O::bidirectional,
+                             "with a second direction, from each sequence's end")
+      .template opt<O, bool>("batchFirst", &O::batchFirst, "x and y are [batch, time, ...]")
+      .template opt<O, bool>("bias", &O::bias, "weights hold biases")
+      .in("weights", Kind::floating, weights.c_str())
+      .variadic()
+      .out("y")
+      .out("hn");
+}
+Schema leading(const char* name, const char* doc) {
+  return op(name, doc)
+      .in("x", Kind::floating, "[time, batch, features], or [time, features] of one sequence")
+      .in("h0", Kind::floating, "[layers * directions, batch, hidden]: the initial state; 0")
+      .optional();
+}
+
+struct Rnn {
+  struct Options : RnnOptions {
+    enum class Nonlinearity { tanh, relu } nonlinearity = Nonlinearity::tanh;
+  };
+  struct Cell {
+    static constexpr size_t kStates = 1;
+    static constexpr int64_t kGates = 1;
+    static constexpr bool kJoinedBias = true;
+    bool rectified;
+    State step(const Tensor& x, const Tensor& h, const State&) const {
+      return {rectified ? relu(x + h) : omnigrad::tanh(x + h)};
+    }
+  };
+  static Schema schema() {
+    return layers<Options>(leading("rnn", "Elman's recurrent layers: h' = tanh(Wx + b + Uh + c), or relu."),
+                           "")
+        .opt("nonlinearity", &Options::nonlinearity, "of a step", {"tanh", "relu"});
+  }
+  static OutSpecs shape(const Options& o, Inputs in) { return Sizes(o, in, 1, 1).outputs(o, in, 1); }
+  static TensorList compose(const Options& o, Inputs in) {
+    return recurrent(Cell{o.nonlinearity == Options::Nonlinearity::relu}, o, in);
+  }
+};
+OMNIGRAD_OP(Rnn)
+
+struct Lstm {
+  using Options = RnnOptions;
+  struct Cell {
+    static constexpr size_t kStates = 2;
+    static constexpr int64_t kGates = 4;
+    static constexpr bool kJoinedBias = true;
+    static State step(const Tensor& x, const Tensor& h, const State& state) {
+      const TensorList g = gates_of(x + h, 4);
+      const Tensor c = sigmoid(g[1]) * state[1] + sigmoid(g[0]) * omnigrad::tanh(g[2]);
+      return {sigmoid(g[3]) * omnigrad::tanh(c), c};
+    }
+  };
+  static Schema schema() {
+    return layers<Options>(
+               leading("lstm",
+                       "Layers of long short-term memory, gates i, f, g, o: c' = f c + i g, h' = o tanh(c').")
+                   .in("c0", Kind::floating,
+                       "[layers * directions, batch, hidden]: the initial cell state; 0")
+                   .optional(),
+               "4 ")
+        .out("cn");
+  }
+  static OutSpecs shape(const Options& o, Inputs in) { return Sizes(o, in, 2, 4).outputs(o, in, 2); }
+  static TensorList compose(const Options& o, Inputs in) { return recurrent(Cell{}, o, in); }
+};
+OMNIGRAD_OP(Lstm)
+
+struct Gru {
+  using Options = RnnOptions;
+  struct Cell {
+    static constexpr size_t kStates = 1;
+    static constexpr int64_t kGates = 3;
+    static constexpr bool kJoinedBias = false;
+    static State step(const Tensor& x, const Tensor& h, const State& state) {
+      const TensorList a = gates_of(x, 3), b = gates_of(h, 3);
+      const Tensor n = omnigrad::tanh(a[2] + sigmoid(a[0] + b[0]) * b[2]);
+      return {n + sigmoid(a[1] + b[1]) * (state[0] - n)};
+    }
+  };
+  static Schema schema() {
+    return layers<Options>(
+        leading(
+            "gru",
+            "Gated recurrent layers, gates r, z, n: n = tanh(Wx + b + r (Uh + c)), h' = (1 - z) n + z h."),
+        "3 ");
+  }
+  static OutSpecs shape(const Options& o, Inputs in) { return Sizes(o, in, 1, 3).outputs(o, in, 1); }
+  static TensorList compose(const Options& o, Inputs in) { return recurrent(Cell{}, o, in); }
+};
+OMNIGRAD_OP(Gru)
+
+}  // namespace
+}  // namespace omnigrad
