@@ -50,13 +50,20 @@ bool may_be_infinite(const Call& call) {
       "rsqrt",
       "sqrt",
       // a target that cannot be aligned
-      "ctcLoss", "ctcLossEach",
-      // of one element, or of order below 0 at 0
+      "ctcLoss",
+      "ctcLossEach",
+      // of one element, of order below 0 at 0, an odd order's root of a negative sum
+      "lpPool",
       "std",
       "var",
       "norm",
       "pairwiseDistance",
       "tripletMarginLoss",
+      // a variance below 0, a base below 0, a direction of length 0
+      "batchNorm",
+      "instanceNorm",
+      "localResponseNorm",
+      "weightNorm",
       // the mean over rows that are all ignored
       "crossEntropy",
       "nllLoss",

@@ -131,10 +131,15 @@ class SmallVec {
 // Sizes, strides, axes: a list of integers.
 using Dims = SmallVec<int64_t, 6>;
 
+// Saturates: a shape that cannot be addressed has a great count of elements, never a small one.
 inline int64_t product(const Dims& dims) {
   int64_t n = 1;
-  for (int64_t d : dims) n *= d;
-  return n;
+  bool overflow = false;
+  for (int64_t d : dims) {
+    if (d == 0) return 0;
+    overflow |= __builtin_mul_overflow(n, d, &n);
+  }
+  return overflow ? INT64_MAX : n;
 }
 
 }  // namespace omnigrad

@@ -188,6 +188,9 @@ struct OneHot {
     });
     if (least < 0) fail(Code::index, "index ", least, " is negative");
     if (!o.classes && t.numel() == 0) fail(Code::option, "numClasses cannot be found from no indices");
+    if (o.classes && (*o.classes < 0 || *o.classes > INT32_MAX)) {
+      fail(Code::option, "numClasses ", *o.classes, " must be from 0 to ", INT32_MAX);
+    }
     if (o.classes && greatest >= *o.classes) {
       fail(Code::index, "index ", greatest, " is out of range for ", *o.classes, " classes");
     }

@@ -1,10 +1,16 @@
 // Losses on distances between embeddings, and the distances.
+#include <cmath>
+
 #include "ops/loss_reduce.h"
 
 namespace omnigrad {
 namespace {
 
 Tensor number(double value, const Tensor& like) { return Tensor::scalar(value, like.dtype()); }
+
+void check_order(double p) {
+  if (std::isnan(p)) fail(Code::option, "p must be a number");
+}
 
 // ||a - b + eps|| along the last axis, of order p.
 Tensor distance(const Tensor& a, const Tensor& b, double p, double eps, bool keepdim = false) {
@@ -28,6 +34,7 @@ struct PairwiseDistance {
   static OutSpecs shape(const Options& o, Inputs in) {
     Dims shape = broadcast_shapes(in[0].shape(), in[1].shape());
     if (shape.empty()) fail("x1 and x2 need at least one axis");
+    check_order(o.p);
     if (o.keepdim) {
       shape.back() = 1;
     } else {
@@ -61,6 +68,7 @@ struct TripletMargin {
   static OutSpecs shape(const Options& o, Inputs in) {
     Dims shape = broadcast_shapes(broadcast_shapes(in[0].shape(), in[1].shape()), in[2].shape());
     if (shape.empty()) fail("embeddings need at least one axis");
+    check_order(o.p);
     shape.pop_back();
     return loss_spec(shape, in[0].dtype(), o.reduction);
   }

@@ -1,4 +1,6 @@
 // Padding of the last axes: by a constant, or by the tensor's own elements. Negative padding crops.
+#include <algorithm>
+
 #include "omnigrad/ops.h"
 
 namespace omnigrad {
@@ -86,7 +88,7 @@ struct Pad {
     for (size_t i = 0; i < count; ++i) {
       const auto axis = static_cast<size_t>(axis_of(i, count, in[0].rank()));
       const int64_t before = p[2 * i], after = p[2 * i + 1], size = shape[axis];
-      const int64_t limit = o.mode == Mode::reflect ? size - 1 : size;
+      const int64_t limit = o.mode == Mode::reflect ? std::max<int64_t>(size - 1, 0) : size;
       if (o.mode != Mode::constant) {
         if (before < 0 || after < 0) fail("negative padding ", p, " is for constant mode");
         if (o.mode == Mode::replicate ? size == 0 && before + after > 0 : before > limit || after > limit) {

@@ -212,6 +212,9 @@ OMNIGRAD_OP(Meshgrid)
 struct ShuffleOptions {
   int64_t factor = 1;
 };
+constexpr int64_t kMaxFactor = int64_t{1} << 20;
+// The axes before [C, H, W] as one.
+int64_t leading(const Tensor& x) { return product(Dims(x.shape().begin(), x.shape().end() - 3)); }
 
 struct PixelShuffle {
   using Options = ShuffleOptions;
@@ -224,7 +227,7 @@ struct PixelShuffle {
   }
   static OutSpecs shape(const Options& o, Inputs in) {
     const int64_t r = o.factor;
-    if (r < 1) fail(Code::option, "upscaleFactor ", r, " must be at least 1");
+    if (r < 1 || r > kMaxFactor) fail(Code::option, "upscaleFactor ", r, " must be from 1 to ", kMaxFactor);
     if (in[0].rank() < 3) fail("needs at least three axes, [..., channels, height, width]");
     if (in[0].size(-3) % (r * r)) fail("channels ", in[0].size(-3), " must be a multiple of ", r * r);
     Dims shape = in[0].shape();
@@ -236,7 +239,7 @@ struct PixelShuffle {
   }
   static TensorList compose(const Options& o, Inputs in) {
     const int64_t r = o.factor, c = in[0].size(-3) / (r * r), h = in[0].size(-2), w = in[0].size(-1);
-    const Tensor t = permute(reshape(in[0], {-1, c, r, r, h, w}), {0, 1, 4, 2, 5, 3});
+    const Tensor t = permute(reshape(in[0], {leading(in[0]), c, r, r, h, w}), {0, 1, 4, 2, 5, 3});
     return {reshape(t, PixelShuffle::shape(o, in)[0].shape)};
   }
 };
@@ -252,7 +255,7 @@ struct PixelUnshuffle {
   }
   static OutSpecs shape(const Options& o, Inputs in) {
     const int64_t r = o.factor;
-    if (r < 1) fail(Code::option, "downscaleFactor ", r, " must be at least 1");
+    if (r < 1 || r > kMaxFactor) fail(Code::option, "downscaleFactor ", r, " must be from 1 to ", kMaxFactor);
     if (in[0].rank() < 3) fail("needs at least three axes, [..., channels, height, width]");
     Dims shape = in[0].shape();
     const size_t n = shape.size();
@@ -264,7 +267,7 @@ struct PixelUnshuffle {
   }
   static TensorList compose(const Options& o, Inputs in) {
     const int64_t r = o.factor, c = in[0].size(-3), h = in[0].size(-2) / r, w = in[0].size(-1) / r;
-    const Tensor t = permute(reshape(in[0], {-1, c, h, r, w, r}), {0, 1, 3, 5, 2, 4});
+    const Tensor t = permute(reshape(in[0], {leading(in[0]), c, h, r, w, r}), {0, 1, 3, 5, 2, 4});
     return {reshape(t, PixelUnshuffle::shape(o, in)[0].shape)};
   }
 };

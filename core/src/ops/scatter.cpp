@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/index.h"
 #include "omnigrad/autograd.h"
 #include "omnigrad/ops.h"
 
@@ -175,24 +176,34 @@ struct TakeAlongDim {
 };
 OMNIGRAD_OP(TakeAlongDim)
 
-// Indices of the first axes, broadcast, as one index into those axes flattened. Negative ones count from the
-// end.
-Tensor flat_index(const Tensor& x, Inputs in, size_t first, Dims& shape) {
+// The shape that indices of x's first axes broadcast to, each in range; negative ones count from the end.
+Dims check_indices(const Tensor& x, Inputs in, size_t first) {
   const size_t axes = in.size() - first;
   if (axes == 0 || axes > x.shape().size())
     fail(Code::argument, "needs one index tensor for each of up to ", x.rank(), " axes");
-  GradMode off(false);
-  shape = {};
+  Dims shape;
   for (size_t a = 0; a < axes; ++a) shape = broadcast_shapes(shape, in[first + a].shape());
-  Tensor flat = zeros(shape, DType::int64);
   for (size_t a = 0; a < axes; ++a) {
+    const Tensor& i = in[first + a];
     const int64_t size = x.shape()[a];
-    Tensor i = cast(in[first + a], DType::int64);
-    i = where(lt(i, number(0, i)), i + static_cast<double>(size), i);
-    if (i.numel() && (amin(i).item() < 0 || amax(i).item() >= static_cast<double>(size))) {
-      fail(Code::index, "an index of axis ", a, " is out of range for size ", size);
+    const kernels::IndexRange r = kernels::index_range(i.dtype(), i.raw(), i.strides().data(),
+                                                       i.shape().data(), static_cast<int>(i.rank()));
+    if (r.min <= r.max && (r.min < -size || r.max >= size)) {
+      fail(Code::index, "index ", r.min < -size ? r.min : r.max, " of axis ", a, " is out of range for size ",
+           size);
     }
-    flat = flat * static_cast<double>(size) + i;
+  }
+  return shape;
+}
+
+// Checked indices as one index into their axes flattened.
+Tensor flat_index(const Tensor& x, Inputs in, size_t first, const Dims& shape) {
+  GradMode off(false);
+  Tensor flat = zeros(shape, DType::int64);
+  for (size_t a = 0; first + a < in.size(); ++a) {
+    const auto size = static_cast<double>(x.shape()[a]);
+    const Tensor i = cast(in[first + a], DType::int64);
+    flat = flat * size + where(lt(i, number(0, i)), i + size, i);
   }
   return reshape(flat, {-1});
 }
@@ -225,12 +236,10 @@ struct Index {
         .out("y");
   }
   static OutSpecs shape(const NoOptions&, Inputs in) {
-    Dims shape;
-    flat_index(in[0], in, 1, shape);
-    return {{indexed_shape(shape, in[0], in.size() - 1), in[0].dtype()}};
+    return {{indexed_shape(check_indices(in[0], in, 1), in[0], in.size() - 1), in[0].dtype()}};
   }
   static TensorList compose(const NoOptions&, Inputs in) {
-    Dims shape;
+    const Dims shape = check_indices(in[0], in, 1);
     const size_t axes = in.size() - 1;
     const Tensor flat = flat_index(in[0], in, 1, shape);
     return {reshape(index_select(reshape(in[0], leading_flat(in[0], axes)), flat, 0),
@@ -253,16 +262,14 @@ struct IndexPut {
         .out("y");
   }
   static OutSpecs shape(const Options&, Inputs in) {
-    Dims index;
-    flat_index(in[0], in, 2, index);
-    const Dims target = indexed_shape(index, in[0], in.size() - 2);
+    const Dims target = indexed_shape(check_indices(in[0], in, 2), in[0], in.size() - 2);
     if (!(broadcast_shapes(target, in[1].shape()) == target)) {
       fail("values ", in[1].shape(), " do not broadcast to the indexed shape ", target);
     }
     return {{in[0].shape(), in[0].dtype()}};
   }
   static TensorList compose(const Options& o, Inputs in) {
-    Dims shape;
+    const Dims shape = check_indices(in[0], in, 2);
     const size_t axes = in.size() - 2;
     const Tensor flat = flat_index(in[0], in, 2, shape);
     const Tensor x = reshape(in[0], leading_flat(in[0], axes));
@@ -341,14 +348,16 @@ struct EmbeddingBag {
   }
   static void check_offsets(const Tensor& offsets, int64_t count) {
     if (offsets.rank() != 1) fail("offsets must have one axis, they have shape ", offsets.shape());
-    const Tensor t = cast(offsets, DType::int64).contiguous();
-    int64_t last = 0;
-    for (int64_t i = 0; i < t.numel(); ++i) {
-      const int64_t at = t.data<int64_t>()[i];
-      if ((i == 0 && at != 0) || at < last || at > count)
-        fail(Code::index, "offsets must ascend from 0 to at most ", count);
-      last = at;
-    }
+    if (offsets.numel() == 0 && count > 0) fail("offsets are empty: each index must be in a bag");
+    visit_index(offsets.dtype(), [&]<class I>() {
+      int64_t last = 0;
+      for (int64_t i = 0; i < offsets.numel(); ++i) {
+        const auto at = static_cast<int64_t>(offsets.data<I>()[i * offsets.strides()[0]]);
+        if ((i == 0 && at != 0) || at < last || at > count)
+          fail(Code::index, "offsets must ascend from 0 to at most ", count);
+        last = at;
+      }
+    });
   }
   // Which bag each index is in.
   static Tensor bags(Inputs in, int64_t count) {

@@ -32,7 +32,7 @@ struct Reshape {
   }
   static Dims resolve(const Dims& given, const Tensor& x) {
     Dims out = given;
-    int64_t known = 1;
+    Dims sizes;
     size_t inferred = out.size();
     for (size_t i = 0; i < out.size(); ++i) {
       if (out[i] == -1 && inferred == out.size()) {
@@ -40,9 +40,10 @@ struct Reshape {
       } else if (out[i] < 0) {
         fail("shape ", given, ": sizes are not negative, and one at most is -1");
       } else {
-        known *= out[i];
+        sizes.push_back(out[i]);
       }
     }
+    const int64_t known = product(sizes);
     if (inferred < out.size()) {
       if (known == 0 || x.numel() % known != 0)
         fail("shape ", given, " does not divide ", x.numel(), " elements");
@@ -156,6 +157,8 @@ struct Expand {
       if (size != out[i] && size != 1)
         fail("shape ", from, " does not expand to ", given, ": only size 1 is repeated");
     }
+    // A view costs nothing, whatever its size; counts of its elements must not overflow.
+    if (product(out) > int64_t{1} << 53) fail("shape ", given, " has more elements than can be counted");
     return out;
   }
   static OutSpecs shape(const Options& o, Inputs in) {

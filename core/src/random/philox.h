@@ -8,9 +8,7 @@
 
 namespace omnigrad::random {
 
-inline std::array<uint32_t, 4> philox(uint64_t seed, uint64_t block) {
-  std::array<uint32_t, 4> c{static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), 0, 0};
-  uint32_t k0 = static_cast<uint32_t>(seed), k1 = static_cast<uint32_t>(seed >> 32);
+inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c, uint32_t k0, uint32_t k1) {
   for (int round = 0; round < 10; ++round) {
     const uint64_t p0 = uint64_t{0xD2511F53} * c[0], p1 = uint64_t{0xCD9E8D57} * c[2];
     c = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ k0, static_cast<uint32_t>(p1),
@@ -19,6 +17,11 @@ inline std::array<uint32_t, 4> philox(uint64_t seed, uint64_t block) {
     k1 += 0xBB67AE85;
   }
   return c;
+}
+
+inline std::array<uint32_t, 4> philox(uint64_t seed, uint64_t block) {
+  return philox({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), 0, 0},
+                static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
 }
 
 // Uniform in [0, 1): 24 bits for float, 53 for double.

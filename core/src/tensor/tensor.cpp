@@ -55,7 +55,8 @@ Tensor Tensor::empty(const Dims& shape, DType dtype) {
     if (d < 0) fail("negative size in shape ", shape);
     bytes *= static_cast<double>(d);
   }
-  if (bytes > 9e15) fail(Code::memory, "out of memory: shape ", shape, " of ", dtype, " cannot be addressed");
+  if (bytes > std::min(9e15, static_cast<double>(SIZE_MAX / 2)))
+    fail(Code::memory, "out of memory: shape ", shape, " of ", dtype, " cannot be addressed");
   Ref<Storage> storage(Storage::make(static_cast<size_t>(bytes)));
   auto* impl = new TensorImpl;
   ++tensors_alive;

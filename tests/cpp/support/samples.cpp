@@ -12,6 +12,7 @@ const SampleTable& samples() {
     add_statistics_samples(t);
     add_shape_samples(t);
     add_index_samples(t);
+    add_rearrange_samples(t);
     add_product_samples(t);
     add_linalg_samples(t);
     add_spatial_samples(t);

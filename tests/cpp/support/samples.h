@@ -23,12 +23,13 @@ void add_activation_samples(SampleTable& table);  // special functions too
 void add_statistics_samples(SampleTable& table);  // scans too
 void add_shape_samples(SampleTable& table);
 void add_index_samples(SampleTable& table);
-void add_product_samples(SampleTable& table);  // matmul, convolutions
-void add_linalg_samples(SampleTable& table);   // decompositions, einsum, distances, Fourier transforms
-void add_spatial_samples(SampleTable& table);  // interpolation, pooling
-void add_sampling_samples(SampleTable& table);  // gridSample and its grids, lp pooling, unpooling
-void add_loss_samples(SampleTable& table);     // softmax, losses
-void add_sequence_samples(SampleTable& table);  // losses over alignments, recurrent layers
-void add_create_samples(SampleTable& table);   // creation, random, in place
+void add_rearrange_samples(SampleTable& table);  // sorting, scatters, embeddings, logic
+void add_product_samples(SampleTable& table);    // matmul, convolutions
+void add_linalg_samples(SampleTable& table);     // decompositions, einsum, distances, Fourier transforms
+void add_spatial_samples(SampleTable& table);    // interpolation, pooling
+void add_sampling_samples(SampleTable& table);   // gridSample and its grids, lp pooling, unpooling
+void add_loss_samples(SampleTable& table);       // softmax, losses
+void add_sequence_samples(SampleTable& table);   // losses over alignments, recurrent layers
+void add_create_samples(SampleTable& table);     // creation, random, in place
 
 }  // namespace omnigrad::test
