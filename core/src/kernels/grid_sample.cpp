@@ -112,8 +112,8 @@ struct Block {
   }
   // Weights of the derivative `order`; or, with slopes, for each axis those of one order more along it.
   template <class T>
-  void load(const T* grid, int64_t image_, int64_t number, bool slopes) {
-    image = image_;
+  void load(const T* grid, int64_t of_image, int64_t number, bool slopes) {
+    image = of_image;
     first = number * most;
     count = static_cast<int>(std::min<int64_t>(most, s.points - first));
     grid += (image * s.points + first) * s.rank;
