@@ -87,6 +87,7 @@ const kinds = {
   number: 'floating, integers',
   any: 'all',
   free: 'all',
+  storage: 'all, halves too',
   index: 'integers',
   boolean: 'bool',
 };

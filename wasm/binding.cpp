@@ -17,6 +17,10 @@
 //   customGrad   in: inputs, outputs, which become recorded; the callback reads cotangents from scratch (0:
 //   none) and
 //                leaves handles of gradients there (0: none), which pass to the core
+//   checkpoint   in: inputs.   The callback, told whether it runs again, finds inputs as handles of its own
+//   in scratch
+//                and leaves a count and handles of outputs there, which pass to the core.   out: a count,
+//                outputs
 //   memoryStats  out: tensors, live bytes, cached bytes, peak bytes
 //
 // Errors: a status, 0 for none, and the message from lastError(). C++ exceptions never leave; an error that a
@@ -400,6 +404,33 @@ int custom_grad(int inputs, int outputs, emscripten::val callback) {
   });
 }
 
+int run_checkpoint(int inputs, emscripten::val callback) {
+  return guarded([&] {
+    Reader r;
+    TensorList in;
+    for (int i = 0; i < inputs; ++i) in.push_back(tensor_of(r.handle()));
+    auto shared = std::make_shared<emscripten::val>(std::move(callback));
+    TensorList out = checkpoint(
+        [shared](const TensorList& x, bool again) {
+          Writer w;
+          for (const Tensor& t : x) w.put(add_handle(t));
+          (*shared)(again);
+          Reader results;
+          TensorList y;
+          for (size_t n = results.count(); n > 0; --n) {
+            const int handle = results.handle();
+            y.push_back(tensor_of(handle));
+            release_handle(handle);
+          }
+          return y;
+        },
+        in);
+    Writer w;
+    w.put(static_cast<double>(out.size()));
+    for (Tensor& t : out) w.put(add_handle(std::move(t)));
+  });
+}
+
 void memory_stats() {
   const pool::Stats s = pool::stats();
   Writer w;
@@ -454,6 +485,8 @@ EMSCRIPTEN_BINDINGS(omnigrad) {
   function("grad", &run_grad);
   function("setGradMode", &set_grad_enabled);
   function("customGrad", &custom_grad);
+  function("checkpoint", &run_checkpoint);
+  function("setAnomalyDetection", &set_anomaly_detection);
   function("memoryStats", &memory_stats);
   function("setThreads", +[](int n) { parallel::start(n); });
   function("setDeterministic", &parallel::set_deterministic);

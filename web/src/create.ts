@@ -1,10 +1,11 @@
 // Tensors from JavaScript values, and the constant ones. Dtype rules: numbers make float32, booleans bool, bigints
 // int64, typed arrays keep theirs.
 
-import { type DType, type TypedArray, dtypeOfArray, isFloating } from './dtype.js';
+import { type DType, type TypedArray, dtypeOfArray, isFloating, isHalf } from './dtype.js';
 import { checkedOptions } from './dispatch.js';
 import { failure } from './errors.js';
 import * as ops from './ops.generated.js';
+import { scope } from './scope.js';
 import { createHandle, runtime } from './runtime.js';
 import { Tensor, wrap } from './tensor.js';
 
@@ -38,6 +39,10 @@ export function tensor(
   if (dtype === undefined)
     throw failure('tensor', 'dtype', 'no dtype for such a typed array; give { dtype }');
   checkFloating(dtype, options);
+  // Halves come as their bits, or as numbers that the core rounds.
+  if (isHalf(dtype) && !(data instanceof Uint16Array)) {
+    return scope(() => ops.cast(tensor(data, { shape, dtype: 'float32' }), dtype));
+  }
   const { handle, elements } = createHandle(rt, dtype, shape, 'tensor');
   const made = wrap(handle);
   fill(elements, flat, dtype);

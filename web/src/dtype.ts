@@ -1,13 +1,22 @@
 // Element types and the typed arrays that hold them.
 
-/** Element type of a tensor. */
-export type DType = 'float32' | 'float64' | 'int32' | 'int64' | 'uint8' | 'bool';
+/** Element type of a tensor. float16 and bfloat16 are storage: to be made, cast and read. */
+export type DType = 'float32' | 'float64' | 'int32' | 'int64' | 'uint8' | 'bool' | 'float16' | 'bfloat16';
 
-/** What `toTypedArray` gives: bool comes as bytes of 0 and 1. */
-export type TypedArray = Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array;
+/** What `toTypedArray` gives: bool comes as bytes of 0 and 1, the halves as their bits. */
+export type TypedArray = Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array | Uint16Array;
 
 /** In the order of the module's codes. */
-export const dtypes: readonly DType[] = ['float32', 'float64', 'int32', 'int64', 'uint8', 'bool'];
+export const dtypes: readonly DType[] = [
+  'float32',
+  'float64',
+  'int32',
+  'int64',
+  'uint8',
+  'bool',
+  'float16',
+  'bfloat16',
+];
 
 interface Constructor {
   readonly BYTES_PER_ELEMENT: number;
@@ -21,6 +30,8 @@ const constructors: Record<DType, Constructor> = {
   int64: BigInt64Array,
   uint8: Uint8Array,
   bool: Uint8Array,
+  float16: Uint16Array,
+  bfloat16: Uint16Array,
 };
 
 /** A typed view of `length` elements at a byte offset. */
@@ -36,6 +47,11 @@ export function itemSize(dtype: DType): number {
 /** True for float32 and float64. */
 export function isFloating(dtype: DType): boolean {
   return dtype === 'float32' || dtype === 'float64';
+}
+
+/** True for the dtypes that no op computes in. */
+export function isHalf(dtype: DType): boolean {
+  return dtype === 'float16' || dtype === 'bfloat16';
 }
 
 /** The dtype a typed array stands for; undefined if none does. */

@@ -15,6 +15,7 @@ export {
   valueAndGrad,
   vjp,
 } from './autograd.js';
+export { checkpoint, detectAnomaly } from './checkpoint.js';
 export {
   type CreateOptions,
   type TensorData,

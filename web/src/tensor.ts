@@ -3,13 +3,13 @@
 // table; who frees it is scope.ts.
 
 import { backward as runBackward, type BackwardOptions } from './autograd.js';
-import { type DType, type TypedArray, isFloating } from './dtype.js';
+import { type DType, type TypedArray, isFloating, isHalf } from './dtype.js';
 import { failure } from './errors.js';
 import { type Index, index } from './indexing.js';
 import { type TensorMethods, methodTable } from './methods.generated.js';
 import { printTensor } from './print.js';
 import { type Meta, type Runtime, metaOf, readHandle, runtime, runtimeIfAny } from './runtime.js';
-import { type Frame, disposeSymbol, track, untrack } from './scope.js';
+import { type Frame, disposeSymbol, scope, track, untrack } from './scope.js';
 
 /** Nested arrays of numbers, as deep as the tensor has dimensions. */
 export type Nested<T> = T | Nested<T>[];
@@ -137,7 +137,7 @@ export class Tensor {
     this.#runtime.check(this.#runtime.module.setGrad(own, other), 'grad');
   }
 
-  /** A copy of the elements in row order; bool as 0 and 1, int64 as bigints. */
+  /** A copy of the elements in row order; bool as 0 and 1, int64 as bigints, the halves as their 16 bits. */
   toTypedArray(): TypedArray {
     const { dtype } = this.#info('toTypedArray');
     return readHandle(this.#runtime, this.#live('toTypedArray'), dtype, 'toTypedArray');
@@ -150,18 +150,21 @@ export class Tensor {
     });
   }
 
+  // The elements as numbers: halves are read through float32.
+  #values(): TypedArray {
+    return isHalf(this.dtype) ? scope(() => this.cast('float32').toTypedArray()) : this.toTypedArray();
+  }
+
   /** The one element, as a number. @throws OmnigradError unless there is one element, below 2^53 if int64. */
   item(): number {
     if (this.numel !== 1)
       throw this.#shapeFailure('item', 'has more or fewer than one element; use tolist()');
-    return toNumber(this.toTypedArray()[0] ?? NaN, 'item');
+    return toNumber(this.#values()[0] ?? NaN, 'item');
   }
 
   /** The elements as nested arrays of numbers (booleans for bool); a plain value for a scalar. */
   tolist(): Nested<number> {
-    const values = Array.from(this.toTypedArray() as ArrayLike<number | bigint>, (v) =>
-      toNumber(v, 'tolist'),
-    );
+    const values = Array.from(this.#values() as ArrayLike<number | bigint>, (v) => toNumber(v, 'tolist'));
     const items: unknown[] = this.dtype === 'bool' ? values.map((v) => v !== 0) : values;
     return nest(items, this.shape) as Nested<number>;
   }
@@ -204,7 +207,7 @@ export class Tensor {
   toString(): string {
     if (this.#handle === 0 || this.#runtime !== runtimeIfAny()) return 'tensor(disposed)';
     const { shape, dtype } = this.#info('toString');
-    return printTensor(this.toTypedArray(), shape, dtype, isFloating(dtype) && this.requiresGrad);
+    return printTensor(this.#values(), shape, dtype, isFloating(dtype) && this.requiresGrad);
   }
 }
 

@@ -42,6 +42,18 @@ TensorList grad(const TensorList& y, const TensorList& x, const TensorList& gy =
 Grads double_backward(const std::function<TensorList(const TensorList&)>& composite, const TensorList& inputs,
                       const TensorList& gy, const TensorList& v, Need need);
 
+// Runs f and records it, keeping none of the tensors that its ops save: backward runs f again to have them. f
+// must do the same each time; in a second run `again` is true. Gradients of any order are as without.
+TensorList checkpoint(const std::function<TensorList(const TensorList& x, bool again)>& f,
+                      const TensorList& x);
+
+// Whether a checkpointed function is running again: running statistics are left alone then.
+bool recomputing();
+
+// While on, backward stops at the first vjp that makes a NaN out of cotangents that hold none, naming the op.
+// Returns what it was.
+bool set_anomaly_detection(bool on);
+
 // An op whose vjp lives outside the core (JavaScript's customGrad). `vjp` gets the cotangents of `outputs`
 // (undefined: zero), the inputs and the outputs, in their places in the graph, and returns one gradient an
 // input, undefined for none.

@@ -1,4 +1,4 @@
-// Element types. float16 and bfloat16 are storage only and live with the casts.
+// Element types. float16 and bfloat16 are storage: they are made, cast and read, and no op computes in them.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,29 @@
 namespace omnigrad {
 
 // The numbers are part of the wire format between JavaScript and the core.
-enum class DType : uint8_t { float32 = 0, float64 = 1, int32 = 2, int64 = 3, uint8 = 4, boolean = 5 };
-inline constexpr int kDTypes = 6;
+enum class DType : uint8_t {
+  float32 = 0,
+  float64 = 1,
+  int32 = 2,
+  int64 = 3,
+  uint8 = 4,
+  boolean = 5,
+  float16 = 6,
+  bfloat16 = 7
+};
+inline constexpr int kDTypes = 8;
 
 constexpr size_t size_of(DType t) {
-  constexpr size_t sizes[kDTypes] = {4, 8, 4, 8, 1, 1};
+  constexpr size_t sizes[kDTypes] = {4, 8, 4, 8, 1, 1, 2, 2};
   return sizes[static_cast<int>(t)];
 }
 constexpr const char* name_of(DType t) {
-  constexpr const char* names[kDTypes] = {"float32", "float64", "int32", "int64", "uint8", "bool"};
+  constexpr const char* names[kDTypes] = {"float32", "float64", "int32",   "int64",
+                                          "uint8",   "bool",    "float16", "bfloat16"};
   return names[static_cast<int>(t)];
 }
 constexpr bool is_floating(DType t) { return t == DType::float32 || t == DType::float64; }
+constexpr bool is_half(DType t) { return t == DType::float16 || t == DType::bfloat16; }
 constexpr bool is_integer(DType t) { return t == DType::int32 || t == DType::int64 || t == DType::uint8; }
 
 template <class T>
@@ -48,7 +59,8 @@ struct DTypeOf<bool> {
   static constexpr DType value = DType::boolean;
 };
 
-// Calls f.template operator()<T>() with the C++ type of `t`. The bool dtype is stored as one byte, 0 or 1.
+// Calls f.template operator()<T>() with the C++ type of `t`, which is none of the halves. The bool dtype is
+// stored as one byte, 0 or 1.
 template <class F>
 decltype(auto) visit_dtype(DType t, F&& f) {
   switch (t) {
@@ -62,7 +74,7 @@ decltype(auto) visit_dtype(DType t, F&& f) {
       return f.template operator()<int64_t>();
     case DType::uint8:
       return f.template operator()<uint8_t>();
-    case DType::boolean:
+    default:
       break;
   }
   return f.template operator()<bool>();

@@ -42,10 +42,11 @@ enum class OptionType { boolean, integer, number, choice, text, dims, padding };
 enum class Kind {
   floating,  // float32, float64
   number,    // floating or integer
-  any,       // every dtype
+  any,       // every dtype but the halves
   index,     // int32, int64, uint8
   boolean,   // bool
-  free,      // every dtype, whatever the others have
+  free,      // every dtype but the halves, whatever the others have
+  storage,   // every dtype, float16 and bfloat16 included
 };
 const char* name_of(Kind kind);
 

@@ -1,6 +1,7 @@
 // The one path of a call: schema checks, the op's shape rule, allocation, forward, recording.
 #include <algorithm>
 
+#include "autograd/checkpoint.h"
 #include "autograd/node.h"
 #include "omnigrad/autograd.h"
 #include "tensor/tensor_impl.h"
@@ -13,13 +14,15 @@ bool admits(Kind kind, DType t) {
     case Kind::floating:
       return is_floating(t);
     case Kind::number:
-      return t != DType::boolean;
+      return is_floating(t) || is_integer(t);
     case Kind::index:
       return is_integer(t);
     case Kind::boolean:
       return t == DType::boolean;
     case Kind::any:
     case Kind::free:
+      return !is_half(t);
+    case Kind::storage:
       return true;
   }
   return false;
@@ -37,6 +40,8 @@ const char* describe(Kind kind) {
       return "bool";
     case Kind::any:
     case Kind::free:
+      return "any dtype but the halves, which are storage: cast it to float32 first";
+    case Kind::storage:
       break;
   }
   return "any dtype";
@@ -56,7 +61,7 @@ void check_count(const OpInfo& op, size_t count) {
 
 void check_inputs(const OpInfo& op, const TensorList& inputs) {
   check_count(op, inputs.size());
-  const Tensor* first[6] = {};  // of each kind, to compare dtypes with
+  const Tensor* first[7] = {};  // of each kind, to compare dtypes with
   for (size_t i = 0; i < inputs.size(); ++i) {
     const InputInfo& info = op.input_at(i, inputs.size());
     const Tensor& t = inputs[i];
@@ -136,6 +141,15 @@ bool should_record(const OpInfo& op, const TensorList& inputs) {
 
 }  // namespace
 
+// `t` as the node keeps it, or a slot of the checkpoint that the call is in.
+static SavedTensor save(Node& node, const Tensor& t, Tensor kept) {
+  Checkpoint* checkpoint = Checkpoint::current();
+  const int slot = checkpoint ? checkpoint->save(t) : -1;
+  if (slot < 0 || checkpoint->recomputing()) return {std::move(kept), t.version()};
+  node.checkpoint = Ref<Checkpoint>(checkpoint);
+  return {{}, 0, slot};
+}
+
 void record_call(const OpInfo& op, const void* options, const TensorList& inputs, const TensorList& outputs) {
   if (!should_record(op, inputs)) return;
   Ref<Node> node = Node::make(op, options);
@@ -148,13 +162,13 @@ void record_call(const OpInfo& op, const void* options, const TensorList& inputs
     node->edges.push_back(std::move(edge));
     node->inputs.push_back(t.defined() ? ShapeAndType{t.shape(), t.dtype()}
                                        : ShapeAndType{{}, DType::float32});
-    node->saved_inputs.push_back(info.saved && t.defined() ? SavedTensor{t, t.version()} : SavedTensor{});
+    node->saved_inputs.push_back(info.saved && t.defined() ? save(*node, t, t) : SavedTensor{});
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Tensor& t = outputs[i];
     const OutputInfo& info = op.outputs[std::min(i, op.outputs.size() - 1)];
     node->outputs.push_back({t.shape(), t.dtype()});
-    node->saved_outputs.push_back(info.saved ? SavedTensor{t.detach(), t.version()} : SavedTensor{});
+    node->saved_outputs.push_back(info.saved ? save(*node, t, t.detach()) : SavedTensor{});
     if (info.differentiable && is_floating(t.dtype())) {
       t.impl()->node = node;
       t.impl()->output_index = static_cast<int>(i);

@@ -53,6 +53,32 @@ Tensor fit(Tensor g, const ShapeAndType& input, const OpInfo& op, size_t index) 
   return g;
 }
 
+bool detects_anomalies = false;
+
+bool has_nan(const Tensor& t) {
+  if (!t.defined() || !is_floating(t.dtype())) return false;
+  const Tensor dense = t.contiguous();
+  return visit_floating(t.dtype(), [&]<class T>() {
+    const T* x = dense.data<T>();
+    for (int64_t i = 0; i < dense.numel(); ++i) {
+      if (x[i] != x[i]) return true;
+    }
+    return false;
+  });
+}
+
+// Stops where a NaN first appears on the way back.
+void check_anomaly(const Node& n, const TensorList& cotangents, const Grads& grads) {
+  for (const Tensor& g : cotangents) {
+    if (has_nan(g)) return;
+  }
+  for (size_t i = 0; i < grads.size(); ++i) {
+    if (!has_nan(grads[i])) continue;
+    fail(Code::numeric, "detectAnomaly: backward of ", n.op->name, " gave NaN for input ", i, " of shape ",
+         n.inputs[i].shape, "; its cotangents hold none");
+  }
+}
+
 class Run {
  public:
   explicit Run(const BackwardOptions& options) : options_(options) {}
@@ -142,6 +168,7 @@ class Run {
       fail(Code::state, "vjp of ", n.op->name, " gave ", grads.size(), " gradients for ", n.edges.size(),
            " inputs");
     }
+    if (detects_anomalies) check_anomaly(n, v.cotangents, grads);
     v.cotangents.clear();
     for (size_t i = 0; i < grads.size(); ++i) {
       if (!need[i] || !grads[i].defined()) continue;
@@ -193,6 +220,8 @@ void add_to_leaf(const Visit& v, const Tensor& g, bool create_graph) {
 }
 
 }  // namespace
+
+bool set_anomaly_detection(bool on) { return std::exchange(detects_anomalies, on); }
 
 void backward(const Tensor& y, const Tensor& gy, const BackwardOptions& options) {
   if (!y.requires_grad())

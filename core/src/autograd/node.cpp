@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "autograd/checkpoint.h"
 #include "omnigrad/autograd.h"
 #include "tensor/tensor_impl.h"
 
@@ -55,32 +56,42 @@ void release(Node* n) {
 void Node::release_saved() {
   saved_inputs.clear();
   saved_outputs.clear();
+  checkpoint = Ref<Checkpoint>();
   released = true;
 }
 
 namespace {
 
-const SavedTensor& checked(const Node& n, const SmallVec<SavedTensor, 3>& list, size_t i) {
+// The saved tensor; history as it was saved, which of a checkpoint is none.
+Tensor load(const Node& n, const SmallVec<SavedTensor, 3>& list, size_t i) {
   if (n.released) {
     fail(Code::graph, "backward of ", n.op->name,
          " a second time: its saved tensors were freed; pass retainGraph to keep them");
   }
   const SavedTensor& s = list[i];
+  if (s.slot >= 0) return n.checkpoint->load(s.slot);
   if (s.tensor.defined() && s.tensor.version() != s.version) {
     fail(Code::graph, "a tensor that ", n.op->name,
          " saved for backward was changed in place since (version ", s.tensor.version(), ", saved at ",
          s.version, ")");
   }
-  return s;
+  return s.tensor;
 }
 
 }  // namespace
 
-Tensor Saved::in(size_t i) const { return checked(*node_, node_->saved_inputs, i).tensor; }
+Tensor Saved::in(size_t i) const {
+  Tensor t = load(*node_, node_->saved_inputs, i);
+  const Edge& edge = node_->edges[i];
+  if (node_->saved_inputs[i].slot < 0 || !edge.node) return t;
+  t = t.detach();
+  t.impl()->node = edge.node;
+  t.impl()->output_index = edge.output;
+  return t;
+}
 
 Tensor Saved::out(size_t i) const {
-  const SavedTensor& s = checked(*node_, node_->saved_outputs, i);
-  Tensor t = s.tensor.detach();
+  Tensor t = load(*node_, node_->saved_outputs, i).detach();
   t.impl()->node = node_;
   t.impl()->output_index = static_cast<int>(i);
   return t;

@@ -18,9 +18,14 @@ struct ShapeAndType {
   DType dtype;
 };
 
+class Checkpoint;  // checkpoint.h
+void retain(Checkpoint* c);
+void release(Checkpoint* c);
+
 struct SavedTensor {
   Tensor tensor;  // a saved output has no history here: it is reattached when read
   uint32_t version = 0;
+  int slot = -1;  // inside a checkpoint: where the checkpoint keeps it, and there is no tensor here
 };
 
 namespace autograd {
@@ -38,6 +43,7 @@ struct Node {
   SmallVec<ShapeAndType, 3> inputs;
   SmallVec<ShapeAndType, 1> outputs;
   SmallVec<SavedTensor, 3> saved_inputs, saved_outputs;  // undefined where the schema does not save
+  Ref<Checkpoint> checkpoint;                            // that keeps the saved tensors, if any
   autograd::Visit* visit = nullptr;                      // the engine's, while it runs
 
   static Ref<Node> make_leaf(TensorImpl* tensor);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/half.h"
 #include "kernels/strided.h"
 
 namespace omnigrad::kernels {
@@ -12,7 +13,13 @@ namespace {
 
 template <class To, class From>
 inline To cast(From x) noexcept {
-  if constexpr (std::is_same_v<To, bool>) {
+  if constexpr (std::is_same_v<To, From>) {
+    return x;
+  } else if constexpr (kIsHalf<From>) {
+    return cast<To>(static_cast<float>(x));
+  } else if constexpr (kIsHalf<To>) {
+    return To(cast<float>(x));
+  } else if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     if (x != x) return 0;
@@ -24,13 +31,20 @@ inline To cast(From x) noexcept {
   }
 }
 
+template <class F>
+void visit_storage(DType t, F&& f) {
+  if (t == DType::float16) return f.template operator()<Float16>();
+  if (t == DType::bfloat16) return f.template operator()<BFloat16>();
+  visit_dtype(t, f);
+}
+
 }  // namespace
 
 void copy(const StridedView& to, const StridedView& from, const int64_t* shape, int rank) noexcept {
   const Strided loop(shape, rank, {to.strides, from.strides});
   const int64_t s0 = loop.inner_stride(0), s1 = loop.inner_stride(1);
-  visit_dtype(to.dtype, [&]<class To>() {
-    visit_dtype(from.dtype, [&]<class From>() {
+  visit_storage(to.dtype, [&]<class To>() {
+    visit_storage(from.dtype, [&]<class From>() {
       loop.for_rows(kGrain, [&](const int64_t* offset, int64_t n) noexcept {
         To* y = static_cast<To*>(to.data) + offset[0];
         const From* x = static_cast<const From*>(from.data) + offset[1];
@@ -50,7 +64,7 @@ void copy(const StridedView& to, const StridedView& from, const int64_t* shape, 
 void fill(const StridedView& to, double value, const int64_t* shape, int rank) noexcept {
   const Strided loop(shape, rank, {to.strides});
   const int64_t s0 = loop.inner_stride(0);
-  visit_dtype(to.dtype, [&]<class To>() {
+  visit_storage(to.dtype, [&]<class To>() {
     const To v = cast<To>(value);
     loop.for_rows(kGrain, [&](const int64_t* offset, int64_t n) noexcept {
       To* y = static_cast<To*>(to.data) + offset[0];

@@ -8,7 +8,7 @@
 namespace omnigrad {
 namespace {
 
-constexpr Choices kDTypeNames{"float32", "float64", "int32", "int64", "uint8", "bool"};
+constexpr Choices kDTypeNames{"float32", "float64", "int32", "int64", "uint8", "bool", "float16", "bfloat16"};
 
 void check_shape(const Dims& shape) {
   if (shape.size() > kMaxRank) fail("rank ", shape.size(), " is above the limit of ", kMaxRank);
@@ -69,11 +69,13 @@ struct Arange {
     return {{{n > 0 ? static_cast<int64_t>(n) : 0}, o.dtype}};
   }
   static void forward(const Options& o, Inputs, TensorList& out) {
-    visit_dtype(o.dtype, [&]<class T>() {
-      T* y = out[0].data<T>();
-      for (int64_t i = 0; i < out[0].numel(); ++i)
-        y[i] = static_cast<T>(o.start + static_cast<double>(i) * o.step);
+    const Tensor y = is_half(o.dtype) ? Tensor::empty(out[0].shape(), DType::float32) : out[0];
+    visit_dtype(y.dtype(), [&]<class T>() {
+      for (int64_t i = 0; i < y.numel(); ++i) {
+        y.data<T>()[i] = static_cast<T>(o.start + static_cast<double>(i) * o.step);
+      }
     });
+    if (is_half(o.dtype)) out[0].assign(y);
   }
 };
 OMNIGRAD_OP(Arange)
@@ -84,12 +86,19 @@ struct Cast {
   };
   static Schema schema() {
     return op("cast",
-              "x in another dtype. Floating to integer truncates and saturates, NaN to 0; to bool: not 0.")
-        .in("x", Kind::free, "any shape")
+              "x in another dtype. Floating to integer truncates and saturates, NaN to 0; to bool: not 0; to "
+              "a half: nearest even.")
+        .in("x", Kind::storage, "any shape")
         .arg("dtype", &Options::dtype, "the new dtype", kDTypeNames)
         .out("y");
   }
-  static OutSpecs shape(const Options& o, Inputs in) { return {{in[0].shape(), o.dtype}}; }
+  static OutSpecs shape(const Options& o, Inputs in) {
+    if (is_half(o.dtype) && grad_enabled() && in[0].requires_grad()) {
+      fail(Code::graph, "x requires a gradient, which ", o.dtype,
+           " cannot carry on: it is storage; detach() first");
+    }
+    return {{in[0].shape(), o.dtype}};
+  }
   static void forward(const Options&, Inputs in, TensorList& out) { out[0].assign(in[0]); }
   static Grads vjp(const Options&, const Saved& s, Cotangents g, Need) { return {cast(g[0], s.dtype(0))}; }
 };
@@ -117,9 +126,9 @@ struct CopyInto {
   static Schema schema() {
     return op("copy_",
               "Writes source into x, casting. x is a leaf or buffer, under noGrad if it requires a gradient.")
-        .in("x", Kind::free, "any shape")
+        .in("x", Kind::storage, "any shape")
         .mutated()
-        .in("source", Kind::free, "broadcasts to x")
+        .in("source", Kind::storage, "broadcasts to x")
         .nondiff()
         .no_gradient("in place");
   }

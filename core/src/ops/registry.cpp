@@ -33,7 +33,7 @@ const OpInfo* find_op(std::string_view name) {
 }
 
 const char* name_of(Kind kind) {
-  constexpr const char* names[] = {"floating", "number", "any", "index", "boolean", "free"};
+  constexpr const char* names[] = {"floating", "number", "any", "index", "boolean", "free", "storage"};
   return names[static_cast<int>(kind)];
 }
 

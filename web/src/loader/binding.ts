@@ -24,6 +24,8 @@ export interface Binding {
   grad(retainGraph: boolean, createGraph: boolean, allowUnused: boolean): Status;
   setGradMode(on: boolean): boolean;
   customGrad(inputs: number, outputs: number, callback: () => void): Status;
+  checkpoint(inputs: number, callback: (again: boolean) => void): Status;
+  setAnomalyDetection(on: boolean): boolean;
   memoryStats(): void;
   setThreads(count: number): void;
   setDeterministic(on: boolean): void;
