@@ -75,6 +75,7 @@ export const part1 = new Set(
    conv conv_transpose deform_conv
    interpolate avg_pool max_pool adaptive_avg_pool adaptive_max_pool
    ctc_loss rnn_tanh lstm gru
+   layer_norm rms_norm group_norm instance_norm batch_norm local_response_norm scaled_dot_product_attention
    cross_entropy mse_loss optim.SGD optim.Adam optim.AdamW
    grid_sample lp_pool optim.Adagrad optim.Adadelta optim.Adamax optim.NAdam optim.RAdam optim.RMSprop optim.Muon
    lr.StepLR lr.MultiStepLR lr.ExponentialLR lr.CosineAnnealingLR lr.CosineAnnealingWarmRestarts lr.LinearLR

@@ -152,4 +152,12 @@ struct DeformConvOptions {
 Tensor deform_conv(const Tensor& x, const Tensor& offset, const Tensor& weight, const Tensor& bias = {},
                    const Tensor& mask = {}, const DeformConvOptions& o = {});
 
+// Attention. The mask: bool, true where a key counts, or floating, added.
+Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                                    const Tensor& mask = {}, bool is_causal = false,
+                                    std::optional<double> scale = {});
+// Pure functions of (seed, offset).
+Tensor dropout(const Tensor& x, double p, int64_t seed, int64_t offset);
+Tensor uniform(const Dims& shape, double low, double high, DType dtype, int64_t seed, int64_t offset);
+
 }  // namespace omnigrad

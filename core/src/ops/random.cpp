@@ -190,4 +190,11 @@ struct Randperm {
 OMNIGRAD_OP(Randperm)
 
 }  // namespace
+
+Tensor uniform(const Dims& shape, double low, double high, DType dtype, int64_t seed, int64_t offset) {
+  Uniform::Options o;
+  o.shape = shape, o.low = low, o.high = high, o.dtype = dtype, o.seed = seed, o.offset = offset;
+  return apply1<Uniform>({}, o);
+}
+
 }  // namespace omnigrad

@@ -18,6 +18,7 @@ const SampleTable& samples() {
     add_spatial_samples(t);
     add_sampling_samples(t);
     add_loss_samples(t);
+    add_norm_samples(t);
     add_sequence_samples(t);
     add_create_samples(t);
     return t;

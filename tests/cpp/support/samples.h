@@ -30,6 +30,7 @@ void add_spatial_samples(SampleTable& table);    // interpolation, pooling
 void add_sampling_samples(SampleTable& table);   // gridSample and its grids, lp pooling, unpooling
 void add_loss_samples(SampleTable& table);       // softmax, losses
 void add_sequence_samples(SampleTable& table);   // losses over alignments, recurrent layers
+void add_norm_samples(SampleTable& table);       // normalisation, attention, dropout, sampling
 void add_create_samples(SampleTable& table);     // creation, random, in place
 
 }  // namespace omnigrad::test
