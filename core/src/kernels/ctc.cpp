@@ -236,8 +236,7 @@ void ctc_loss(const CtcBatch& b, Values log_probs, Values loss, void* workspace)
 void ctc_loss_grad(const CtcBatch& b, Values log_probs, Values g, Values grad, void* workspace) noexcept {
   const Layout layout(b, true);
   each_sample(b, layout, workspace, [&](int64_t n, double* at) {
-    for (int64_t t = 0; t < b.time; ++t)
-      for (int64_t c = 0; c < b.classes; ++c) grad.set((t * b.batch + n) * b.classes + c, 0);
+    for (int64_t t = 0; t < b.time; ++t) grad.clear((t * b.batch + n) * b.classes, b.classes);
     Sample(b, layout, n, log_probs, at).gradient(g[n], grad);
   });
 }

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace omnigrad::kernels {
 
@@ -24,6 +25,10 @@ struct Values {
     } else {
       static_cast<float*>(data)[i] = static_cast<float>(x);
     }
+  }
+  void clear(int64_t from, int64_t count) const {
+    const int64_t size = wide ? 8 : 4;
+    if (count > 0) std::memset(static_cast<char*>(data) + from * size, 0, static_cast<size_t>(count * size));
   }
 };
 

@@ -153,8 +153,8 @@ void transducer_loss_grad(const TransducerBatch& b, Values blank, Values emit, V
                           Values gemit, void* workspace) noexcept {
   const Layout layout(b, true);
   each_sample(b, layout, workspace, [&](int64_t n, double* at) {
-    for (int64_t i = 0, k = b.time * (b.labels + 1); i < k; ++i) gblank.set(n * k + i, 0);
-    for (int64_t i = 0, k = b.time * b.labels; i < k; ++i) gemit.set(n * k + i, 0);
+    gblank.clear(n * b.time * (b.labels + 1), b.time * (b.labels + 1));
+    gemit.clear(n * b.time * b.labels, b.time * b.labels);
     Sample(b, layout, n, blank, emit, at).gradient(g[n], gblank, gemit);
   });
 }
