@@ -30,6 +30,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <string>
@@ -56,8 +57,8 @@ struct Slot {
   Tensor tensor;
   int generation = 0;
 };
-std::vector<Slot> slots(1);  // slot 0 is nobody's: handle 0 means absent
-std::vector<int> free_slots;
+std::vector<Slot> slots(1);   // slot 0 is nobody's: handle 0 means absent
+std::vector<int> free_slots;  // room for every slot: to release never allocates
 
 int add_handle(Tensor t) {
   int slot;
@@ -66,6 +67,7 @@ int add_handle(Tensor t) {
     if (slot >= 1 << kSlotBits)
       fail(Code::memory, "more than ", slot, " tensors are held: release some, or use scope()");
     slots.emplace_back();
+    if (free_slots.capacity() < slots.size()) free_slots.reserve(2 * slots.size());
   } else {
     slot = free_slots.back();
     free_slots.pop_back();
@@ -118,17 +120,34 @@ void describe(const Error& e) {
 
 enum Status { kOk = 0, kError = 1, kOutOfMemory = 2 };
 
+// Held back for the error path: when the heap is full, telling so takes memory too.
+class Reserve {
+ public:
+  void give_back() {
+    std::free(block_);
+    block_ = nullptr;
+  }
+  void take() {
+    if (!block_) block_ = std::malloc(1 << 16);
+  }
+
+ private:
+  void* block_ = std::malloc(1 << 16);
+} reserve;
+
 template <class F>
 int guarded(const F& f) {
   try {
     f();
+    reserve.take();
     return kOk;
   } catch (const Error& e) {
+    if (e.code == Code::memory) reserve.give_back();
     describe(e);
     return e.code == Code::memory ? kOutOfMemory : kError;
   } catch (const std::bad_alloc&) {
-    // Without a word more of memory: this string is in the program.
-    last_error = R"({"op":"","code":"memory","message":"out of memory","shapes":[]})";
+    reserve.give_back();
+    describe(Error(Code::memory, "out of memory"));
     return kOutOfMemory;
   } catch (const std::exception& e) {
     describe(Error(Code::state, e.what()));

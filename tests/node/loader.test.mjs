@@ -39,6 +39,11 @@ test('the threaded build starts with every number of threads, one included', () 
   }
 });
 
+test('terminate while the pool is still starting', () => {
+  const body = `for (let i = 0; i < 3; i++) { await init({ variant: 'threads', threads: 16 }); terminate(); }`;
+  assert.equal(run(`${body} out(await code(init({ variant: 'threads', threads: 2 })))`), 'none');
+});
+
 test('each build can be forced', () => {
   for (const variant of ['threads', 'single']) {
     const result = run(`out(await init({ variant: '${variant}' }))`);
@@ -106,6 +111,22 @@ test('an op before init, and a tensor after terminate', () => {
     attempt(() => x.add(1));
     out(codes);`);
   assert.deepEqual(result, ['not-initialised', 'disposed', 'none', 'disposed']);
+});
+
+test('a heap full of small tensors says so, and can be emptied', () => {
+  const result = run(`
+    const { ones, scope } = await import('omnigrad');
+    await init({ variant: 'single', maxMemory: 48e6 });
+    const rounds = [];
+    for (let round = 0; round < 3; round++) {
+      const held = [];
+      let error;
+      try { for (;;) held.push(ones([round * 7])); } catch (e) { error = e; }
+      for (const x of held) x.dispose();
+      rounds.push(OmnigradError.is(error) && error.code, held.length > 10000, scope(() => ones([1000]).sum().item()));
+    }
+    out(rounds);`);
+  assert.deepEqual(result, ['memory', true, 1000, 'memory', true, 1000, 'memory', true, 1000]);
 });
 
 test('maxMemory bounds the heap; the error leaves the module working', () => {

@@ -3,7 +3,7 @@
 
 import { type DType, type TypedArray, dtypes, itemSize, typedView } from './dtype.js';
 import { OmnigradError, failure } from './errors.js';
-import type { Binding, WasmModule } from './loader/binding.js';
+import { type Binding, type WasmModule, endPool } from './loader/binding.js';
 import type { Schema } from './schema.js';
 import { type OpCodec, compileOp } from './wire.js';
 
@@ -64,7 +64,7 @@ export function installRuntime(module: WasmModule, memory: WebAssembly.Memory): 
 }
 
 export function uninstallRuntime(): void {
-  current?.module.PThread?.terminateAllThreads();
+  endPool(current?.module.PThread);
   current = undefined;
 }
 

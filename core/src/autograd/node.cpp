@@ -36,17 +36,16 @@ Ref<Node> Node::make(const OpInfo& op, const void* options) {
 void retain(Node* n) { ++n->refs; }
 
 // A chain of a million nodes must not recurse: what a node releases is queued while another one is being
-// destroyed.
+// destroyed. The queue runs through the nodes themselves, since freeing must not need memory.
 void release(Node* n) {
   if (--n->refs) return;
-  static std::vector<Node*> queue;
+  static Node* queue = nullptr;
   static bool draining = false;
-  queue.push_back(n);
+  n->next_to_free = std::exchange(queue, n);
   if (draining) return;
   draining = true;
-  while (!queue.empty()) {
-    Node* next = queue.back();
-    queue.pop_back();
+  while (queue) {
+    Node* next = std::exchange(queue, queue->next_to_free);
     if (next->options) next->op->free_options(next->options);
     delete next;
   }

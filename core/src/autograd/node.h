@@ -44,7 +44,8 @@ struct Node {
   SmallVec<ShapeAndType, 1> outputs;
   SmallVec<SavedTensor, 3> saved_inputs, saved_outputs;  // undefined where the schema does not save
   Ref<Checkpoint> checkpoint;                            // that keeps the saved tensors, if any
-  autograd::Visit* visit = nullptr;                      // the engine's, while it runs
+  Node* next_to_free = nullptr;
+  autograd::Visit* visit = nullptr;  // the engine's, while it runs
 
   static Ref<Node> make_leaf(TensorImpl* tensor);
   static Ref<Node> make(const OpInfo& op, const void* options);

@@ -66,6 +66,17 @@ T remainder(T a, T b) noexcept {
   return r != T(0) && (r < T(0)) != (b < T(0)) ? static_cast<T>(r + b) : r;
 }
 
+template <class T>
+T floor_divide(T a, T b) noexcept {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::floor(a / b);
+  } else {
+    const T q = divide(a, b);
+    return b != T(0) && truncated_remainder(a, b) != T(0) && (a < T(0)) != (b < T(0)) ? static_cast<T>(q - 1)
+                                                                                      : q;
+  }
+}
+
 double polygamma_of(double n, double x) { return polygamma(static_cast<int>(n), x); }
 
 // One function of doubles serves both floating dtypes.
@@ -99,6 +110,8 @@ void binary_number(Binary op, Operand a, Operand b, void* y, const int64_t* shap
       return run([](T p, T q) { return p != p || p > q ? p : q; });
     case Binary::minimum:
       return run([](T p, T q) { return p != p || p < q ? p : q; });
+    case Binary::floor_divide:
+      return run([](T p, T q) { return floor_divide(p, q); });
     case Binary::remainder:
       return run([](T p, T q) { return remainder(p, q); });
     case Binary::fmod:

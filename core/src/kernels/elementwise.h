@@ -54,7 +54,8 @@ enum class Binary {
   add,
   sub,
   mul,
-  div,
+  div,  // integers towards 0
+  floor_divide,
   maximum,
   minimum,
   remainder,  // the sign of b

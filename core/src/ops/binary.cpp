@@ -45,14 +45,21 @@ struct Mul : BinaryOp<Mul> {
 };
 OMNIGRAD_OP(Mul)
 
-struct Div : BinaryOp<Div> {
-  BINARY_NAME("div", div, "x / y. Integers are divided towards 0, and by 0 give 0.");
+struct Div : BinaryOp<Div, Kind::floating> {
+  BINARY_NAME("div", div, "x / y, of floating tensors: integers are cast first, or divided by floorDivide.");
   static Grads derivative(const Tensor& g, const Saved& s, Need need) {
     const Tensor y = s.in(1), q = g / y;
     return {q, need[1] ? -(q * (s.in(0) / y)) : Tensor()};
   }
 };
 OMNIGRAD_OP(Div)
+
+struct FloorDivide : BinaryOp<FloorDivide> {
+  BINARY_NAME("floorDivide", floor_divide, "floor(x / y); of integers by 0 it is 0. The derivative is 0.");
+  static constexpr bool kSavesInputs = false;
+  static Grads derivative(const Tensor& g, const Saved&, Need) { return {zeros_like(g), zeros_like(g)}; }
+};
+OMNIGRAD_OP(FloorDivide)
 
 // Where x wins 1, where it ties 1/2, else 0.
 Tensor share(const Tensor& wins, const Tensor& ties, DType dtype) {

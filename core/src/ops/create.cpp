@@ -134,6 +134,11 @@ struct CopyInto {
   }
   static OutSpecs shape(const NoOptions&, Inputs in) {
     check_writable(in[0]);
+    if (grad_enabled() && in[1].requires_grad()) {
+      fail(Code::graph,
+           "source requires a gradient, which a write in place does not record: detach() it, or write under "
+           "noGrad");
+    }
     if (!(broadcast_shapes(in[0].shape(), in[1].shape()) == in[0].shape())) {
       fail("source ", in[1].shape(), " does not broadcast to ", in[0].shape());
     }

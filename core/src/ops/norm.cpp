@@ -195,6 +195,7 @@ Tensor with_statistics(Inputs in, double eps) {
 
 // running += momentum * (new - running); `n` elements made each variance.
 void update_running(Inputs in, const Tensor& mean, const Tensor& variance, int64_t n, double momentum) {
+  if (recomputing()) return;  // a checkpoint runs its function twice, the statistics move once
   if (!in[1] || n == 0) return;
   GradMode off(false);
   const double count = static_cast<double>(n);

@@ -105,6 +105,9 @@ struct ScatterReduce {
   }
   static OutSpecs shape(const Options& o, Inputs in) {
     check_scatter({o.dim}, in);
+    if (o.reduce == Reduce::mean && !is_floating(in[0].dtype())) {
+      fail(Code::dtype, "the mean of integers is no integer: cast x and source to a floating dtype");
+    }
     return {{in[0].shape(), in[0].dtype()}};
   }
   static TensorList compose(const Options& o, Inputs in) {

@@ -103,7 +103,7 @@ void add_activation_samples(SampleTable& t) {
   t["glu"] = glu;
   t["lerp"] = lerp;
   for (const char* name : {"atan2", "hypot"}) t[name] = two_away(name);
-  for (const char* name : {"remainder", "fmod"}) t[name] = remainder(name);
+  for (const char* name : {"remainder", "fmod", "floorDivide"}) t[name] = remainder(name);
 }
 
 }  // namespace omnigrad::test

@@ -37,11 +37,16 @@ export interface Binding {
 export interface PThread {
   readonly unusedWorkers: PoolWorker[];
   readonly runningWorkers: PoolWorker[];
-  terminateAllThreads(): void;
 }
 
 interface PoolWorker {
   unref?(): void;
+  terminate(): unknown;
+}
+
+/** Ends the pool's workers. Not the glue's terminateAllThreads: it frees stacks that a worker may still be using. */
+export function endPool(pool: PThread | undefined): void {
+  for (const worker of pool ? [...pool.runningWorkers, ...pool.unusedWorkers] : []) worker.terminate();
 }
 
 /** What the glue's factory makes. */

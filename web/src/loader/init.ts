@@ -3,6 +3,7 @@
 import { type Assets, type Variant, assetUrls } from '../assets.js';
 import { failure } from '../errors.js';
 import { installRuntime, uninstallRuntime } from '../runtime.js';
+import { endPool } from './binding.js';
 import { type Features, features } from './features.js';
 import { type Reason, selectVariant, threadLimit } from './select.js';
 import { StartError, type Started, largestMemory, startModule } from './start.js';
@@ -93,7 +94,7 @@ async function start(options: InitOptions, wanted: () => boolean): Promise<InitR
     });
   }
   if (!wanted()) {
-    started.module.PThread?.terminateAllThreads();
+    endPool(started.module.PThread);
     throw failure('init', 'terminated', 'terminate() was called during the start');
   }
   installRuntime(started.module, started.memory);

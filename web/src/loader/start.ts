@@ -2,7 +2,13 @@
 // what to do about it (smaller memory, the other build) is init.ts's business.
 
 import type { AssetUrls, Variant } from '../assets.js';
-import type { ModuleFactory, ModuleSettings, PThread, WasmModule } from './binding.js';
+import {
+  type ModuleFactory,
+  type ModuleSettings,
+  type PThread,
+  type WasmModule,
+  endPool,
+} from './binding.js';
 import { buildId } from './build_id.js';
 import { nodeBuiltin } from './features.js';
 import type { ReasonCode } from './select.js';
@@ -65,7 +71,7 @@ export async function startModule(settings: StartSettings): Promise<Started> {
     return { module, memory };
   } catch (error) {
     attempt.given.abort();
-    attempt.settings?.PThread?.terminateAllThreads();
+    endPool(attempt.settings?.PThread);
     if (error instanceof StartError) throw error;
     const text = error instanceof Error ? error.message : String(error);
     throw new StartError('start-failed', `the ${settings.variant} build did not start: ${text}`, error);
@@ -130,7 +136,7 @@ async function bringUp(
     glue.default(settings).then(resolve, reject);
   });
   // Up after all, but nobody waits for it any more.
-  if (attempt.given.signal.aborted) module.PThread?.terminateAllThreads();
+  if (attempt.given.signal.aborted) endPool(module.PThread);
   return module;
 }
 
