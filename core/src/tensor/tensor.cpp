@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "autograd/node.h"
 #include "kernels/copy.h"
@@ -14,11 +15,10 @@ int64_t tensors_alive = 0;
 }
 
 Storage* Storage::make(size_t bytes) {
-  void* data = pool::allocate(bytes);
-  Storage* s = new Storage;
+  auto s = std::make_unique<Storage>();  // first: if it fails, no block is lost
+  s->data = pool::allocate(bytes);
   s->bytes = bytes;
-  s->data = data;
-  return s;
+  return s.release();
 }
 
 void retain(Storage* p) { ++p->refs; }
