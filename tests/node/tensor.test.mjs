@@ -267,7 +267,7 @@ describe('errors', () => {
       'option',
     );
     assert.equal(
-      code(() => og.zeros([1]).cast('float16')),
+      code(() => og.zeros([1]).cast('float8')),
       'option',
     );
   });

@@ -117,7 +117,8 @@ function tensorHandle(op: string, name: string, value: unknown): number {
   return handleOf(value, op);
 }
 
-function describe(value: unknown): string {
+/** What a value is, for an error. */
+export function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'string' || typeof value === 'boolean')

@@ -3,6 +3,9 @@
 /** Element type of a tensor. float16 and bfloat16 are storage: to be made, cast and read. */
 export type DType = 'float32' | 'float64' | 'int32' | 'int64' | 'uint8' | 'bool' | 'float16' | 'bfloat16';
 
+/** The element types that ops compute in: all but the halves. */
+export type ComputeDType = Exclude<DType, 'float16' | 'bfloat16'>;
+
 /** What `toTypedArray` gives: bool comes as bytes of 0 and 1, the halves as their bits. */
 export type TypedArray = Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array | Uint16Array;
 

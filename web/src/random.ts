@@ -2,10 +2,11 @@
 // core computes elements 2i and 2i + 1 from block (seed, offset + i), the same on any number of threads and in every engine.
 
 import { type CreateOptions, withGrad } from './create.js';
-import type { DType } from './dtype.js';
+import type { ComputeDType } from './dtype.js';
 import { checkedOptions } from './dispatch.js';
 import { failure } from './errors.js';
 import * as ops from './ops.generated.js';
+import { checkValue, dtypeOf, instance, shape as shapeRule, whole } from './options.js';
 import type { Tensor } from './tensor.js';
 
 /** A stream of random numbers. Two generators with one seed and offset give the same tensors. */
@@ -69,7 +70,12 @@ export function manualSeed(seed: number): Generator {
   return defaultGenerator().manualSeed(seed);
 }
 
-export interface RandomOptions extends CreateOptions {
+const floating = dtypeOf('float32', 'float64');
+const numeric = dtypeOf('int64', 'int32', 'uint8', 'float32', 'float64');
+const generatorRule = instance(Generator);
+
+export interface RandomOptions extends Omit<CreateOptions, 'dtype'> {
+  readonly dtype?: 'float32' | 'float64';
   readonly generator?: Generator;
 }
 
@@ -82,16 +88,17 @@ function drawn(
 ): { seed: number; offset: number; dtype: 'float32' | 'float64' } {
   checkedOptions(op, options, ['dtype', 'requiresGrad', 'generator']);
   const { generator = defaultGenerator(), dtype = 'float32' } = options;
-  if (dtype !== 'float32' && dtype !== 'float64') {
-    throw failure(op, 'dtype', `dtype is ${dtype}; it is float32 or float64`);
-  }
-  return { ...generator.draw(count(op, shape)), dtype };
+  checkValue(op, 'dtype', dtype, floating);
+  return { ...drawFrom(op, generator, count(op, shape)), dtype };
+}
+
+function drawFrom(op: string, generator: Generator, count: number): { seed: number; offset: number } {
+  checkValue(op, 'generator', generator, generatorRule);
+  return generator.draw(count);
 }
 
 function count(op: string, shape: readonly number[]): number {
-  if (!Array.isArray(shape) || !shape.every((size) => Number.isSafeInteger(size) && size >= 0)) {
-    throw failure(op, 'option', `shape is ${JSON.stringify(shape)}; it is a list of whole numbers from 0`);
-  }
+  checkValue(op, 'shape', shape, shapeRule);
   return shape.reduce<number>((product, size: number) => product * size, 1);
 }
 
@@ -130,19 +137,18 @@ export function randint(
   low: number,
   high: number,
   shape: readonly number[],
-  options: { readonly dtype?: DType; readonly generator?: Generator } = {},
+  options: { readonly dtype?: Exclude<ComputeDType, 'bool'>; readonly generator?: Generator } = {},
 ): Tensor {
   checkedOptions('randint', options, ['dtype', 'generator']);
-  const state = (options.generator ?? defaultGenerator()).draw(count('randint', shape));
-  return ops.randint(shape, low, high, {
-    ...state,
-    dtype: (options.dtype ?? 'int64') as Exclude<DType, 'bool'>,
-  });
+  const { dtype = 'int64' } = options;
+  checkValue('randint', 'dtype', dtype, numeric);
+  const state = drawFrom('randint', options.generator ?? defaultGenerator(), count('randint', shape));
+  return ops.randint(shape, low, high, { ...state, dtype });
 }
 
 /** The numbers 0 to n - 1 in random order, int64. */
 export function randperm(n: number, options: { readonly generator?: Generator } = {}): Tensor {
   checkedOptions('randperm', options, ['generator']);
-  count('randperm', [n]);
-  return ops.randperm(n, (options.generator ?? defaultGenerator()).draw(n));
+  checkValue('randperm', 'n', n, whole());
+  return ops.randperm(n, drawFrom('randperm', options.generator ?? defaultGenerator(), n));
 }

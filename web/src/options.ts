@@ -1,0 +1,97 @@
+// Rules for what callers give outside the ops of the schema (those are checked by wire.ts and the core): one table of
+// rules a function, one wording of refusals. Nothing here knows a function or its options.
+
+import { checkedOptions, describe } from './dispatch.js';
+import type { DType } from './dtype.js';
+import { failure } from './errors.js';
+
+/** What a value may be: a test, the words for it, and the code of the error. */
+export interface Rule {
+  readonly text: string;
+  readonly code?: string;
+  readonly test: (value: unknown) => boolean;
+}
+
+const isNumber = (value: unknown): value is number => typeof value === 'number';
+const quoted = (values: readonly unknown[]): string =>
+  values.map((v) => (typeof v === 'string' ? `'${v}'` : String(v))).join(', ');
+
+export const boolean: Rule = { text: 'true or false', test: (v) => typeof v === 'boolean' };
+export const anything: Rule = { text: 'anything', test: () => true };
+export const func: Rule = { text: 'a function', code: 'argument', test: (v) => typeof v === 'function' };
+/** Any number but NaN and the infinities. */
+export const finite: Rule = { text: 'a finite number', test: (v) => Number.isFinite(v) };
+export const notNegative: Rule = {
+  text: 'a finite number, 0 or more',
+  test: (v) => Number.isFinite(v) && (v as number) >= 0,
+};
+export const positive: Rule = { text: 'a number above 0', test: (v) => isNumber(v) && v > 0 };
+/** As rates of decay are. */
+export const belowOne: Rule = {
+  text: 'a number from 0 to below 1',
+  test: (v) => isNumber(v) && v >= 0 && v < 1,
+};
+export const share: Rule = { text: 'a number from 0 to 1', test: (v) => isNumber(v) && v >= 0 && v <= 1 };
+
+export const whole = (least = 0): Rule => ({
+  text: `a whole number from ${least}`,
+  test: (v) => Number.isSafeInteger(v) && (v as number) >= least,
+});
+
+export const oneOf = (...values: readonly unknown[]): Rule => ({
+  text: `one of ${quoted(values)}`,
+  test: (v) => values.includes(v),
+});
+
+export const dtypeOf = (...values: readonly DType[]): Rule => ({
+  text: values.length > 2 ? `one of ${values.join(', ')}` : values.join(' or '),
+  code: 'dtype',
+  test: (v) => (values as readonly unknown[]).includes(v),
+});
+
+/** As many as `count` of what `rule` says. */
+export const listOf = (rule: Rule, count: number): Rule => ({
+  text: `${count} of: ${rule.text}`,
+  test: (v) => Array.isArray(v) && v.length === count && v.every((item) => rule.test(item)),
+});
+
+/** An instance of `type`. */
+export const instance = (type: abstract new (...args: never) => unknown): Rule => ({
+  text: `a ${type.name}`,
+  test: (v) => v instanceof type,
+});
+
+export const either = (...rules: readonly Rule[]): Rule => ({
+  text: rules.map(({ text }) => text).join(', or '),
+  test: (v) => rules.some((rule) => rule.test(v)),
+});
+
+/** A shape, in the words of whoever gave numbers one by one. */
+export const shape: Rule = {
+  text: 'a list of whole numbers from 0, e.g. [2, 3]',
+  test: (v) => Array.isArray(v) && v.every((size) => Number.isSafeInteger(size) && size >= 0),
+};
+
+/** Refuses a value that breaks its rule: `op: name is ...; it must be ...`. */
+export function checkValue(op: string, name: string, value: unknown, rule: Rule): void {
+  if (rule.test(value)) return;
+  throw failure(op, rule.code ?? 'option', `${name} is ${shown(value)}; it must be ${rule.text}`);
+}
+
+/** Refuses options that have no rule, and values that break theirs; what is absent is fine. */
+export function checkOptions(op: string, given: unknown, rules: Readonly<Record<string, Rule>>): void {
+  const options = checkedOptions(op, given, Object.keys(rules));
+  for (const [name, value] of Object.entries(options)) {
+    const rule = rules[name];
+    if (value !== undefined && rule) checkValue(op, name, value, rule);
+  }
+}
+
+/** A value as an error shows it: short, and telling its type. */
+export function shown(value: unknown): string {
+  if (typeof value === 'string') return `'${value}'`;
+  if (typeof value === 'bigint') return `${value}n`;
+  if (Array.isArray(value))
+    return value.length < 9 ? `[${value.map(shown).join(', ')}]` : `${value.length} values`;
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : describe(value);
+}
