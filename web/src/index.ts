@@ -30,7 +30,7 @@ export {
   zerosLike,
 } from './create.js';
 export { customGrad } from './custom_grad.js';
-export type { DType, TypedArray } from './dtype.js';
+export type { ComputeDType, DType, TypedArray } from './dtype.js';
 export { OmnigradError } from './errors.js';
 export type { Index } from './indexing.js';
 export { type InitOptions, type InitResult, init, terminate } from './loader/init.js';
@@ -51,4 +51,15 @@ export {
 export { math, schema } from './runtime.js';
 export type { OpSchema, Schema } from './schema.js';
 export { type MemoryInfo, type OpenScope, keep, memory, openScope, scope } from './scope.js';
+export {
+  type Stream,
+  alphaDropout,
+  bernoulli,
+  dropout,
+  exponential,
+  featureDropout,
+  multinomial,
+  scaledDotProductAttention,
+  truncNormal,
+} from './stochastic.js';
 export { type Nested, Tensor } from './tensor.js';

@@ -2,8 +2,8 @@
 
 import { avgPool, interpolate, linear, maxPool, relu } from '../ops.generated.js';
 import type { AvgPoolOptions, InterpolateOptions, MaxPoolOptions } from '../ops.generated.js';
-import { rand } from '../random.js';
 import type { Generator } from '../random.js';
+import { dropout } from '../stochastic.js';
 import type { Tensor } from '../tensor.js';
 import { type LayerOptions, type Sizes, fanInUniform } from './init.js';
 import { Module } from './module.js';
@@ -111,10 +111,7 @@ export class Dropout extends Module {
     this.#generator = generator;
   }
   forward(x: Tensor): Tensor {
-    if (!this.training || this.#p === 0) return x;
-    const dtype = x.dtype;
-    const noise = rand(x.shape, this.#generator ? { dtype, generator: this.#generator } : { dtype });
-    return x.mul(noise.ge(this.#p).cast(dtype)).div(1 - this.#p);
+    return this.training ? dropout(x, this.#p, { generator: this.#generator }) : x;
   }
 }
 

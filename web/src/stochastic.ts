@@ -1,0 +1,127 @@
+// Ops that draw random numbers. Each takes its part of a generator's stream, the default one's unless told otherwise;
+// with `seed` and `offset` it is a pure function of them and moves no generator. A call that is refused draws nothing.
+
+import { type CreateOptions, withGrad } from './create.js';
+import * as ops from './ops.generated.js';
+import { type Generator, defaultGenerator } from './random.js';
+import type { Tensor } from './tensor.js';
+
+/** Where the random numbers come from. */
+export interface Stream {
+  readonly generator?: Generator | undefined;
+}
+
+interface Place {
+  readonly seed?: number | undefined;
+  readonly offset?: number | undefined;
+}
+
+// Runs an op at the generator's place, then moves it on by what `count` numbers take.
+function drawing<O extends Stream & Place>(
+  { generator, ...options }: O,
+  run: (options: Omit<O, 'generator'> & Place) => Tensor,
+  count: (y: Tensor) => number,
+): Tensor {
+  if (generator === undefined && options.seed !== undefined) return run(options);
+  const source = generator ?? defaultGenerator();
+  const y = run({ ...options, ...source.getState() });
+  source.draw(count(y));
+  return y;
+}
+
+type Drop = (x: Tensor, p: number, options: ops.DropoutOptions) => Tensor;
+
+function dropping(op: Drop, x: Tensor, p: number, options: ops.DropoutOptions & Stream): Tensor {
+  if (options.training === false || p === 0) return op(x, p, { training: false });
+  return drawing(
+    options,
+    (at) => op(x, p, at),
+    (y) => y.numel,
+  );
+}
+
+/** In training sets each element to 0 with probability p and divides the others by 1 - p; else gives x. */
+export function dropout(x: Tensor, p = 0.5, options: ops.DropoutOptions & Stream = {}): Tensor {
+  return dropping(ops.dropout, x, p, options);
+}
+
+/** Dropout of whole channels of x [N, C, ...]. */
+export function featureDropout(x: Tensor, p = 0.5, options: ops.FeatureDropoutOptions & Stream = {}): Tensor {
+  return dropping(ops.featureDropout, x, p, options);
+}
+
+/** Dropout for selu: keeps mean 0 and variance 1. */
+export function alphaDropout(x: Tensor, p = 0.5, options: ops.AlphaDropoutOptions & Stream = {}): Tensor {
+  return dropping(ops.alphaDropout, x, p, options);
+}
+
+/** 1 with probability p, else 0: an element for each of p. */
+export function bernoulli(p: Tensor, options: ops.BernoulliOptions & Stream = {}): Tensor {
+  return drawing(
+    options,
+    (at) => ops.bernoulli(p, at),
+    (y) => y.numel,
+  );
+}
+
+/** Indices drawn from weights [n] or [rows, n] of any sum, without replacement unless told; int64. */
+export function multinomial(
+  weights: Tensor,
+  numSamples: number,
+  options: ops.MultinomialOptions & Stream = {},
+): Tensor {
+  // A block a draw or weight, and a block is two numbers.
+  return drawing(
+    options,
+    (at) => ops.multinomial(weights, numSamples, at),
+    (y) => 2 * Math.max(weights.numel, y.numel),
+  );
+}
+
+/** Exponential with a rate. */
+export function exponential(
+  shape: readonly number[],
+  {
+    requiresGrad = false,
+    ...options
+  }: ops.ExponentialOptions & Stream & Pick<CreateOptions, 'requiresGrad'> = {},
+): Tensor {
+  const made = drawing(
+    options,
+    (at) => ops.exponential(shape, at),
+    (y) => y.numel,
+  );
+  return withGrad(made, { requiresGrad });
+}
+
+/** Normal with a mean and a standard deviation, within [low, high]. */
+export function truncNormal(
+  shape: readonly number[],
+  {
+    requiresGrad = false,
+    ...options
+  }: ops.TruncNormalOptions & Stream & Pick<CreateOptions, 'requiresGrad'> = {},
+): Tensor {
+  const made = drawing(
+    options,
+    (at) => ops.truncNormal(shape, at),
+    (y) => y.numel,
+  );
+  return withGrad(made, { requiresGrad });
+}
+
+/** softmax(q k^T * scale + mask) v over the last two axes; a query without any key gives 0. */
+export function scaledDotProductAttention(
+  q: Tensor,
+  k: Tensor,
+  v: Tensor,
+  { generator, ...options }: ops.ScaledDotProductAttentionOptions & Stream = {},
+): Tensor {
+  if (!options.dropoutP) return ops.scaledDotProductAttention(q, k, v, options);
+  // y is [*, L, F] and the weights [*, L, S].
+  return drawing(
+    { generator, ...options },
+    (at) => ops.scaledDotProductAttention(q, k, v, at),
+    (y) => y.shape.slice(0, -1).reduce((product, size) => product * size, 1) * (k.shape.at(-2) ?? 1),
+  );
+}
