@@ -1,9 +1,10 @@
 // Trading time for memory, and finding where a gradient goes wrong.
 
 import { failure } from './errors.js';
+import { aTensor, checkValue, func } from './options.js';
 import { defaultGenerator } from './random.js';
 import { runtime } from './runtime.js';
-import { scope } from './scope.js';
+import { refusePromise, scope } from './scope.js';
 import { Tensor, handleOf, wrap } from './tensor.js';
 
 /**
@@ -20,8 +21,12 @@ export function checkpoint<A extends Tensor[], R extends Tensor | Tensor[]>(
   ...inputs: A
 ): R {
   const rt = runtime('checkpoint');
+  checkValue('checkpoint', 'fn', fn, func);
+  inputs.forEach((x, i) => {
+    checkValue('checkpoint', `input ${i}`, x, aTensor);
+  });
   const drawn = defaultGenerator().getState();
-  let single = true;
+  let single = true as boolean;
   const run = (): void => {
     const given = Array.from(rt.scratch.subarray(0, inputs.length));
     scope(() => {
@@ -66,9 +71,12 @@ export function checkpoint<A extends Tensor[], R extends Tensor | Tensor[]>(
  */
 export function detectAnomaly<T>(fn: () => T): T {
   const { module } = runtime('detectAnomaly');
+  checkValue('detectAnomaly', 'fn', fn, func);
   const before = module.setAnomalyDetection(true);
   try {
-    return fn();
+    const result = fn();
+    refusePromise('detectAnomaly', result, 'detectAnomaly is synchronous; call it between the awaits');
+    return result;
   } finally {
     module.setAnomalyDetection(before);
   }

@@ -1,7 +1,9 @@
 // Functions whose gradient is written in JavaScript.
 
 import { noGrad } from './autograd.js';
+import { tensorHandle } from './dispatch.js';
 import { failure } from './errors.js';
+import { aTensor, checkValue, func, shown } from './options.js';
 import { runtime } from './runtime.js';
 import { scope } from './scope.js';
 import { Tensor, handleOf, wrap } from './tensor.js';
@@ -23,8 +25,13 @@ export function customGrad<A extends Tensor[]>(
   forward: (...inputs: A) => Tensor,
   backward: (cotangent: Tensor, context: CustomGradContext<A>) => readonly (Tensor | null)[],
 ): (...inputs: A) => Tensor {
+  checkValue('customGrad', 'forward', forward, func);
+  checkValue('customGrad', 'backward', backward, func);
   return (...inputs) => {
     const rt = runtime('customGrad');
+    inputs.forEach((x, i) => {
+      checkValue('customGrad', `input ${i}`, x, aTensor);
+    });
     const made: unknown = noGrad(() => scope(() => forward(...inputs)));
     if (!(made instanceof Tensor)) throw failure('customGrad', 'argument', 'forward must return a Tensor');
     // An input handed through would be recorded as its own child.
@@ -35,15 +42,23 @@ export function customGrad<A extends Tensor[]>(
       const given = Array.from(rt.scratch.subarray(0, inputs.length + 2));
       scope(() => {
         const [cotangent, ...context] = given.map((handle) => wrap(handle));
-        const grads = backward(cotangent as Tensor, {
+        const grads: unknown = backward(cotangent as Tensor, {
           inputs: context.slice(0, -1) as A,
           output: context.at(-1) as Tensor,
         });
+        if (!Array.isArray(grads)) {
+          const text = `backward must return a list, one gradient (or null) an input; it returned ${shown(grads)}`;
+          throw failure('customGrad', 'argument', text);
+        }
         if (grads.length !== inputs.length) {
           const text = `backward returned ${grads.length} gradients for ${inputs.length} inputs; one each`;
           throw failure('customGrad', 'argument', text);
         }
-        rt.scratch.set(grads.map((g) => (g ? rt.module.alias(handleOf(g, 'customGrad')) : 0)));
+        const handles = grads.map((g: unknown, i) => {
+          if (g === null || g === undefined) return 0;
+          return tensorHandle('customGrad', `gradient ${i}`, g);
+        });
+        rt.scratch.set(handles.map((handle) => (handle === 0 ? 0 : rt.module.alias(handle))));
       });
     };
     rt.check(rt.module.customGrad(inputs.length, 1, pullBack), 'customGrad');

@@ -111,7 +111,8 @@ function wireInput(
   return tensorHandle(op, name, value);
 }
 
-function tensorHandle(op: string, name: string, value: unknown): number {
+/** The handle of an argument that must be a tensor. */
+export function tensorHandle(op: string, name: string, value: unknown): number {
   if (!(value instanceof Tensor))
     throw failure(op, 'argument', `${name} must be a Tensor; got ${describe(value)}`);
   return handleOf(value, op);

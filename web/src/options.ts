@@ -4,6 +4,7 @@
 import { checkedOptions, describe } from './dispatch.js';
 import type { DType } from './dtype.js';
 import { failure } from './errors.js';
+import { isTensor } from './tensor.js';
 
 /** What a value may be: a test, the words for it, and the code of the error. */
 export interface Rule {
@@ -54,6 +55,8 @@ export const listOf = (rule: Rule, count: number): Rule => ({
   text: `${count} of: ${rule.text}`,
   test: (v) => Array.isArray(v) && v.length === count && v.every((item) => rule.test(item)),
 });
+
+export const aTensor: Rule = { text: 'a Tensor', code: 'argument', test: (v) => isTensor(v) };
 
 /** An instance of `type`. */
 export const instance = (type: abstract new (...args: never) => unknown): Rule => ({

@@ -86,10 +86,11 @@ function drawn(
   shape: readonly number[],
   options: RandomOptions,
 ): { seed: number; offset: number; dtype: 'float32' | 'float64' } {
+  const elements = count(op, shape);
   checkedOptions(op, options, ['dtype', 'requiresGrad', 'generator']);
   const { generator = defaultGenerator(), dtype = 'float32' } = options;
   checkValue(op, 'dtype', dtype, floating);
-  return { ...drawFrom(op, generator, count(op, shape)), dtype };
+  return { ...drawFrom(op, generator, elements), dtype };
 }
 
 function drawFrom(op: string, generator: Generator, count: number): { seed: number; offset: number } {

@@ -48,13 +48,20 @@ export class Runtime {
       shapes?: number[][];
     };
     const name = told.op === undefined || told.op === '' ? op : told.op;
-    const text = told.message ?? 'failed';
+    const text = (told.message ?? 'failed') + (told.code === 'memory' ? advice() : '');
     return new OmnigradError(text.startsWith(`${name}:`) ? text : `${name}: ${text}`, {
       op: name,
       code: told.code ?? 'internal',
       shapes: told.shapes ?? [],
     });
   }
+}
+
+let advice = (): string => '';
+
+/** Sets what is added to errors of memory. Only for scope.ts, which knows what is held. */
+export function memoryAdvice(text: () => string): void {
+  advice = text;
 }
 
 let current: Runtime | undefined;
@@ -126,7 +133,16 @@ export function readHandle(rt: Runtime, handle: number, dtype: DType, op: string
 
 /** The core's transcendentals, whose bits are the same in every engine; unlike Math's. */
 export function math(fn: MathFunction, x: number, y = 0): number {
-  return runtime('math').module.math(mathFunctions.indexOf(fn), x, y);
+  const index = mathFunctions.indexOf(fn);
+  if (index < 0)
+    throw failure(
+      'math',
+      'argument',
+      `no function ${JSON.stringify(fn)}; there are ${mathFunctions.join(', ')}`,
+    );
+  if (typeof x !== 'number' || typeof y !== 'number')
+    throw failure('math', 'argument', `${fn} takes numbers; got ${typeof x} and ${typeof y}`);
+  return runtime('math').module.math(index, x, y);
 }
 
 /** The operations of the running module: inputs, options, outputs, documentation. */

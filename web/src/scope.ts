@@ -2,7 +2,7 @@
 // kept; one made outside belongs to the garbage collector, which is slow to notice wasm memory. No tensor logic here.
 
 import { failure } from './errors.js';
-import { runtime, runtimeIfAny } from './runtime.js';
+import { memoryAdvice, runtime, runtimeIfAny } from './runtime.js';
 import type { Tensor } from './tensor.js';
 import { type Remains, isTensor, ownerOf, remainsOf, setOwner } from './tensor.js';
 
@@ -15,38 +15,83 @@ export class Frame {
 const frames: Frame[] = [];
 // Registering costs as much as a small op, so only tensors that no scope owns are registered.
 const collected = new FinalizationRegistry<Remains>(({ handle, runtime: home }) => {
+  unowned--;
   if (runtimeIfAny() === home) home.module.release(handle);
 });
+// Tensors that wait for the collector, and those that were kept on purpose.
+let unowned = 0;
+const held = new WeakSet<Tensor>();
 
 /** Called for every tensor made: gives it to the innermost scope. */
 export function track(tensor: Tensor): void {
-  give(tensor, frames.at(-1));
+  const frame = frames.at(-1);
+  give(tensor, frame);
+  if (!frame && !warned) watch();
 }
+
+// A loop without a scope: the collector sees small objects, not what they hold, and never runs within one turn.
+let warned = false;
+const many = 10000;
+const large = 0x40000000; // bytes
+
+function watch(): void {
+  if (unowned < many && !(unowned % 1000 === 999 && (runtimeIfAny()?.memory.buffer.byteLength ?? 0) > large))
+    return;
+  warned = true;
+  console.warn(`omnigrad: ${unowned} tensors were made outside any scope and are still held. ${remedy}`);
+}
+
+const remedy =
+  'Put the body of the loop into scope(() => { ... }), or train with optimizer.minimize(() => loss), which frees what ' +
+  'a step made; keep(x) holds what should stay.';
+
+memoryAdvice(() => (unowned < 100 ? '' : `; ${unowned} tensors are held outside any scope. ${remedy}`));
 
 /** Called when a tensor is disposed. */
 export function untrack(tensor: Tensor): void {
   const owner = ownerOf(tensor);
-  if (owner) owner.tensors.delete(tensor);
-  else collected.unregister(tensor);
+  take(tensor, owner);
   setOwner(tensor, undefined);
 }
 
 function give(tensor: Tensor, frame: Frame | undefined): void {
   setOwner(tensor, frame);
   if (frame) frame.tensors.add(tensor);
-  else collected.register(tensor, remainsOf(tensor), tensor);
+  else {
+    unowned++;
+    collected.register(tensor, remainsOf(tensor), tensor);
+  }
 }
 
-/** Takes a tensor out of every scope: it lives until `dispose()`, or until nothing refers to it. Returns it. */
-export function keep<T extends Tensor>(tensor: T): T {
-  move(tensor, undefined);
-  return tensor;
+// Undoes give.
+function take(tensor: Tensor, owner: Frame | undefined): void {
+  if (owner) owner.tensors.delete(tensor);
+  else if (collected.unregister(tensor)) unowned--;
+}
+
+/**
+ * Takes a tensor, or all in arrays, objects, Maps and Sets, out of every scope: it lives until `dispose()`, or until
+ * nothing refers to it. Returns it.
+ */
+export function keep<T>(value: T): T {
+  if (typeof value !== 'object' || value === null)
+    throw failure('keep', 'argument', `a tensor, or what holds tensors, is kept; got ${String(value)}`);
+  for (const tensor of tensorsIn(value)) {
+    move(tensor, undefined);
+    held.add(tensor);
+  }
+  return value;
+}
+
+/** Gives a tensor to a frame that is in no stack, unless it was kept. */
+export function adopt(tensor: Tensor, frame: Frame): void {
+  if (!held.has(tensor)) move(tensor, frame);
 }
 
 function move(tensor: Tensor, frame: Frame | undefined): void {
   const owner = ownerOf(tensor);
   if (owner === frame) return;
-  owner?.tensors.delete(tensor);
+  take(tensor, owner);
   give(tensor, frame);
 }
 
@@ -55,19 +100,13 @@ function move(tensor: Tensor, frame: Frame | undefined): void {
  * Synchronous: a promise is an error, since the work it stands for would outlive the scope.
  */
 export function scope<T>(fn: () => T): T {
+  if (typeof fn !== 'function') throw failure('scope', 'argument', `fn must be a function; got ${typeof fn}`);
   const frame = new Frame();
   frames.push(frame);
   let result: T;
   try {
     result = fn();
-    if (isThenable(result)) {
-      result.then(undefined, () => undefined);
-      throw failure(
-        'scope',
-        'async',
-        'the function returned a promise; scopes are synchronous, use openScope()',
-      );
-    }
+    refusePromise('scope', result, 'scopes are synchronous, use openScope()');
     const kept = tensorsIn(result);
     const outer = frames.at(-2);
     for (const tensor of kept) if (ownerOf(tensor) === frame) move(tensor, outer);
@@ -113,6 +152,13 @@ function close(frame: Frame): void {
     inner.open = false;
     for (const tensor of inner.tensors) tensor.dispose();
   }
+}
+
+/** Refuses what an async function returned, since the work it stands for goes on after the caller is done. */
+export function refusePromise(op: string, result: unknown, rule: string): void {
+  if (!isThenable(result)) return;
+  result.then(undefined, () => undefined);
+  throw failure(op, 'async', `the function returned a promise; ${rule}`);
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

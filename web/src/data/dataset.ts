@@ -2,7 +2,7 @@
 
 import { failure } from '../errors.js';
 import { Generator, randperm } from '../random.js';
-import { keep, scope, tensorsIn } from '../scope.js';
+import { Frame, adopt, scope, tensorsIn } from '../scope.js';
 
 /** Samples by number, collated into batches. */
 export interface Dataset<Batch> {
@@ -53,12 +53,12 @@ export class DataLoader<Batch> implements AsyncIterable<Batch> {
     const { batchSize } = this.#options;
     for (let step = 0; step < this.length; step++) {
       const batch = await this.#dataset.batch(order.slice(step * batchSize, (step + 1) * batchSize));
-      const tensors = tensorsIn(batch);
-      for (const tensor of tensors) keep(tensor);
+      const own = new Frame();
+      for (const tensor of tensorsIn(batch)) adopt(tensor, own);
       try {
         yield batch;
       } finally {
-        for (const tensor of tensors) tensor.dispose();
+        for (const tensor of own.tensors) tensor.dispose();
       }
     }
   }
