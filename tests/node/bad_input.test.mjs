@@ -25,6 +25,7 @@ const samples = {
   free: 'float32',
   index: 'int64',
   boolean: 'bool',
+  storage: 'float16',
 };
 const made = Object.fromEntries(
   Object.entries(samples).map(([kind, dtype]) => [kind, og.zeros([2, 2], { dtype })]),

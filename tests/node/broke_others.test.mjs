@@ -91,14 +91,14 @@ test('nearest reads and writes the same pixels: 2 to 98', () => {
 });
 
 test('CTC: empty target, impossible target, tiny probabilities, repeats, another blank', () => {
+  const whole = (list) => og.tensor(list, { dtype: 'int64' });
   const ctc = (logProbs, targets, inputLengths, targetLengths, options) =>
-    og.ctcLoss(
-      logProbs,
-      og.tensor(targets, { dtype: 'int64' }),
-      og.tensor(inputLengths, { dtype: 'int64' }),
-      og.tensor(targetLengths, { dtype: 'int64' }),
-      { reduction: 'none', ...options },
-    );
+    og.ctcLoss(logProbs, whole(targets), {
+      inputLengths: whole(inputLengths),
+      targetLengths: whole(targetLengths),
+      reduction: 'none',
+      ...options,
+    });
   const even = og.full([3, 1, 2], Math.log(0.5));
   close(ctc(even, [[1]], [3], [0]).tolist(), [3 * Math.LN2]); // three blanks
   close(ctc(even, [[1]], [3], [1]).tolist(), [3 * Math.LN2 - Math.log(6)]);

@@ -316,6 +316,8 @@ Tensor apply1(const TensorList& inputs, const typename OptionsOf<Op>::type& opti
 // ---- what shape rules share
 
 Dims broadcast_shapes(const Dims& a, const Dims& b);
+// Strides of `t` as a tensor of `shape`, to which it broadcasts: 0 along the axes that it repeats.
+Dims broadcast_strides(const Tensor& t, const Dims& shape);
 // `dim` in [-rank, rank) as a number from 0.
 int64_t normalize_dim(int64_t dim, int64_t rank);
 // The axes a reduction names, sorted; none given: all.

@@ -11,16 +11,6 @@ OutSpecs broadcast_spec(Inputs in, DType dtype) {
   return {{broadcast_shapes(in[0].shape(), in[1].shape()), dtype}};
 }
 
-// Strides of `t` as a tensor of `shape`: 0 along the axes that it repeats.
-Dims broadcast_strides(const Tensor& t, const Dims& shape) {
-  Dims strides(shape.size());
-  const size_t lead = shape.size() - t.shape().size();
-  for (size_t i = lead; i < shape.size(); ++i) {
-    if (t.shape()[i - lead] == shape[i]) strides[i] = t.strides()[i - lead];
-  }
-  return strides;
-}
-
 namespace {
 
 struct Add : BinaryOp<Add> {

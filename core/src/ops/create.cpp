@@ -145,10 +145,14 @@ struct CopyInto {
     return {};
   }
   static void forward(const NoOptions&, Inputs in, TensorList&) {
-    GradMode off(false);
     // A source that shares x's storage is read before it is written.
-    Tensor source = in[1].storage() == in[0].storage() ? clone(in[1]) : in[1];
-    in[0].assign(expand(source, in[0].shape()));
+    Tensor source = in[1];
+    if (source.storage() == in[0].storage()) {
+      source = Tensor::empty(in[1].shape(), in[1].dtype());
+      source.assign(in[1]);
+    }
+    const Dims& shape = in[0].shape();
+    in[0].assign(source.as_strided(shape, broadcast_strides(source, shape), source.offset()));
   }
 };
 OMNIGRAD_OP(CopyInto)

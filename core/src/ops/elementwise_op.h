@@ -37,8 +37,6 @@ struct UnaryOp {
   static constexpr const char* kDoc = DOC;   \
   static constexpr Unary kKernel = Unary::KERNEL
 
-// Strides of `t` as a tensor of `shape`: 0 along the axes that it repeats.
-Dims broadcast_strides(const Tensor& t, const Dims& shape);
 OutSpecs broadcast_spec(Inputs in, DType dtype);
 
 // `Op` gives kName, kDoc, kKernel, kSavesInputs and `derivative(g, s, need)`.

@@ -66,6 +66,15 @@ Dims broadcast_shapes(const Dims& a, const Dims& b) {
   return out;
 }
 
+Dims broadcast_strides(const Tensor& t, const Dims& shape) {
+  Dims strides(shape.size());
+  const size_t lead = shape.size() - t.shape().size();
+  for (size_t i = lead; i < shape.size(); ++i) {
+    if (t.shape()[i - lead] == shape[i]) strides[i] = t.strides()[i - lead];
+  }
+  return strides;
+}
+
 int64_t normalize_dim(int64_t dim, int64_t rank) {
   if (dim < -rank || dim >= rank) {
     fail(Code::index, "dim ", dim, " is out of range for rank ", rank, ": it must be in [", -rank, ", ",
