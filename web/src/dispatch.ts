@@ -4,6 +4,7 @@ import { failure } from './errors.js';
 import { at, runtime } from './runtime.js';
 import { Tensor, handleOf, wrap } from './tensor.js';
 import { Pen, type WireInput } from './wire.js';
+import { writeThrough } from './write_through.js';
 
 /** An input as callers give it: a number is a weak scalar that takes the other inputs' dtype. */
 export type Input = Tensor | number | readonly Tensor[];
@@ -38,6 +39,7 @@ export function many(
     writer?.write(pen, value, name);
   }
   rt.check(rt.module.call(codec.index), name);
+  if (codec.writes) writeThrough(required[0] as Tensor, name);
   const results = rt.scratch;
   const handles = Array.from(results.subarray(1, 1 + at(results, 0)));
   return handles.filter((handle) => handle !== 0).map((handle) => wrap(handle));

@@ -1,9 +1,11 @@
-// x.at(...): one dimension at a time, made of view ops and one gather.
+// x.at(...): one dimension at a time, made of view ops and one gather. What is gathered is a copy: it is remembered
+// where it came from, so that writes into it reach there too (write_through.ts).
 
 import { failure } from './errors.js';
 import { tensor } from './create.js';
 import * as ops from './ops.generated.js';
 import { type Tensor, isTensor } from './tensor.js';
+import { isCopyOfPart, partOf } from './write_through.js';
 
 /** Integer | ':' | '...' | null (new dimension) | [start, stop?, step?] | integer or bool tensor. */
 export type Index =
@@ -20,6 +22,28 @@ export type Index =
 export function index(x: Tensor, indices: readonly Index[]): Tensor {
   const full = withoutEllipsis(x, indices);
   check(x, full);
+  const { view, pick } = viewed(x, full);
+  if (!pick) {
+    // A view of a copy: what is written into it is to go where the copy is of.
+    if (isCopyOfPart(x)) partOf(view, x, () => undefined);
+    return view;
+  }
+  // Last, so that what is gathered is as small as it gets.
+  const places = pick.index.dtype === 'bool' ? shownBy(pick.index) : undefined;
+  const made = gathered(view, pick.index, pick.axis, places);
+  // The mask may be gone when something is written.
+  const plain = full.flatMap<Index>((item) =>
+    isTensor(item) ? new Array<Index>(used(item)).fill(':') : [item],
+  );
+  const mask = pick.index.dtype === 'bool' ? [...pick.index.shape] : undefined;
+  return partOf(made, x, () => {
+    const lists = mask && places ? coordinates(places, mask).map((list) => tensor(list)) : [pick.index];
+    scatter(viewed(x, plain).view, lists, pick.axis, made);
+  });
+}
+
+// The view that the indices other than tensors give, and where the tensor goes in it.
+function viewed(x: Tensor, full: readonly Index[]): { view: Tensor; pick?: { index: Tensor; axis: number } } {
   let current = x;
   let axis = 0;
   const shape: number[] = [];
@@ -40,8 +64,7 @@ export function index(x: Tensor, indices: readonly Index[]): Tensor {
   shape.push(...current.shape.slice(axis));
   // One reshape drops and adds dimensions of size 1, which keeps it a view.
   if (current === x || shape.length !== current.ndim) current = ops.reshape(current, shape);
-  // Last, so that what is gathered is as small as it gets.
-  return pick ? gathered(current, pick.index, pick.axis) : current;
+  return pick ? { view: current, pick } : { view: current };
 }
 
 function used(item: Index): number {
@@ -108,17 +131,44 @@ function sliced(x: Tensor, axis: number, [start, stop, step]: readonly (number |
   return ops.slice(x, axis, { start: start ?? 0, stop: stop ?? null, step: step ?? 1 });
 }
 
-function gathered(x: Tensor, item: Tensor, axis: number): Tensor {
-  if (item.dtype !== 'bool') {
+function gathered(x: Tensor, item: Tensor, axis: number, places: Int32Array | undefined): Tensor {
+  if (!places) {
     const picked = ops.indexSelect(x, axis, item.ndim === 1 ? item : item.reshape([-1]));
     if (item.ndim === 1) return picked;
     return picked.reshape([...x.shape.slice(0, axis), ...item.shape, ...x.shape.slice(axis + 1)]);
   }
-  // A mask's size is data: it is read here, and becomes the list of the places that it shows.
+  const merged = x.reshape([...x.shape.slice(0, axis), item.numel, ...x.shape.slice(axis + item.ndim)]);
+  return ops.indexSelect(merged, axis, tensor(places));
+}
+
+// A mask's size is data: it is read here, and becomes the list of the places that it shows.
+function shownBy(mask: Tensor): Int32Array {
   const chosen: number[] = [];
-  item.toTypedArray().forEach((on: number | bigint, place: number) => {
+  mask.toTypedArray().forEach((on: number | bigint, place: number) => {
     if (on) chosen.push(place);
   });
-  const merged = x.reshape([...x.shape.slice(0, axis), item.numel, ...x.shape.slice(axis + item.ndim)]);
-  return ops.indexSelect(merged, axis, tensor(Int32Array.from(chosen)));
+  return Int32Array.from(chosen);
+}
+
+// Places in row order as a list of coordinates for each dimension.
+function coordinates(places: Int32Array, shape: readonly number[]): Int32Array[] {
+  let stride = shape.reduce((product, size) => product * size, 1);
+  return shape.map((size) => {
+    stride /= size;
+    return places.map((place) => Math.floor(place / stride) % size);
+  });
+}
+
+// Writes values into a view where the lists point that index its dimensions from `axis` on.
+function scatter(view: Tensor, lists: readonly Tensor[], axis: number, values: Tensor): void {
+  if (values.numel === 0) return;
+  const first = (x: Tensor, count: number): Tensor => {
+    const order = Array.from({ length: x.ndim }, (_, i) => i);
+    return x.permute([...order.splice(axis, count), ...order]);
+  };
+  const target = first(view, lists.length);
+  const source = first(values, lists[0]?.ndim ?? 0);
+  // No op computes in bool; bytes do.
+  const number = (x: Tensor): Tensor => (x.dtype === 'bool' ? x.cast('uint8') : x);
+  target.copy_(ops.indexPut(number(target), number(source), lists));
 }

@@ -177,7 +177,7 @@ export class Tensor {
   /**
    * Part of the tensor: `x.at(':', [0, 4], -1)`. Each argument is an integer (drops the dimension), `':'` (all of it),
    * `[start, stop?, step?]`, `'...'` (as many `':'` as fit), null (a new dimension of 1), or one integer or bool tensor.
-   * All but tensors give views, so `x.at(...).copy_(v)` writes into x.
+   * All but tensors give views; what a tensor gives is a copy that writes back: `x.at(...).copy_(v)` writes into x.
    */
   at(...indices: readonly Index[]): Tensor {
     return index(this, indices);

@@ -15,6 +15,8 @@ export interface OpCodec {
   readonly index: number;
   readonly schema: OpSchema;
   readonly writers: readonly OptionWriter[];
+  /** Whether it writes into its first input. */
+  readonly writes: boolean;
   /** Names allowed in the options object: options that are not positional, and optional inputs. */
   readonly allowed: readonly string[];
 }
@@ -61,6 +63,7 @@ export function compileOp(schema: OpSchema, index: number): OpCodec {
   return {
     index,
     schema,
+    writes: schema.inputs[0]?.mutated === true && !schema.inputs[0].variadic,
     writers: schema.options.map(optionWriter),
     allowed: [
       ...schema.inputs.filter((input) => input.optional).map((input) => input.name),
