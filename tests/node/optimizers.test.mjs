@@ -97,7 +97,10 @@ describe('groups and state', () => {
   });
   test('options are checked', () => {
     const p = leaf([1]);
-    assert.throws(() => new optim.Adam([p], { lr: -1 }), /Adam: lr is -1; it must be 0 or more/);
+    assert.throws(
+      () => new optim.Adam([p], { lr: -1 }),
+      /Adam: lr is -1; it must be a finite number, 0 or more/,
+    );
     assert.throws(() => new optim.Adam([p], { betas: [0.9, 1] }), /betas/);
     assert.throws(() => new optim.SGD([p], { rate: 1 }), /unknown option 'rate'/);
   });

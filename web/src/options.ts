@@ -10,6 +10,7 @@ import { isTensor } from './tensor.js';
 export interface Rule {
   readonly text: string;
   readonly code?: string;
+  readonly required?: boolean;
   readonly test: (value: unknown) => boolean;
 }
 
@@ -26,6 +27,8 @@ export const notNegative: Rule = {
   text: 'a finite number, 0 or more',
   test: (v) => Number.isFinite(v) && (v as number) >= 0,
 };
+/** As bounds are: Infinity is none. */
+export const atLeastZero: Rule = { text: 'a number, 0 or more', test: (v) => isNumber(v) && v >= 0 };
 export const positive: Rule = { text: 'a number above 0', test: (v) => isNumber(v) && v > 0 };
 /** As rates of decay are. */
 export const belowOne: Rule = {
@@ -58,16 +61,25 @@ export const listOf = (rule: Rule, count: number): Rule => ({
 
 export const aTensor: Rule = { text: 'a Tensor', code: 'argument', test: (v) => isTensor(v) };
 
-/** An instance of `type`. */
-export const instance = (type: abstract new (...args: never) => unknown): Rule => ({
+/** An instance of a class, which may be abstract. */
+export const instance = (type: { readonly name: string; readonly prototype: object }): Rule => ({
   text: `a ${type.name}`,
-  test: (v) => v instanceof type,
+  test: (v) => typeof v === 'object' && v !== null && Object.prototype.isPrototypeOf.call(type.prototype, v),
 });
 
 export const either = (...rules: readonly Rule[]): Rule => ({
   text: rules.map(({ text }) => text).join(', or '),
   test: (v) => rules.some((rule) => rule.test(v)),
 });
+
+/** A list, of any length from 1, of what `rule` says. */
+export const manyOf = (rule: Rule): Rule => ({
+  text: `a list of: ${rule.text}`,
+  test: (v) => Array.isArray(v) && v.length > 0 && v.every((item) => rule.test(item)),
+});
+
+/** One that may not be left out. */
+export const required = (rule: Rule): Rule => ({ ...rule, required: true });
 
 /** A shape, in the words of whoever gave numbers one by one. */
 export const shape: Rule = {
@@ -81,13 +93,20 @@ export function checkValue(op: string, name: string, value: unknown, rule: Rule)
   throw failure(op, rule.code ?? 'option', `${name} is ${shown(value)}; it must be ${rule.text}`);
 }
 
-/** Refuses options that have no rule, and values that break theirs; what is absent is fine. */
+/** Refuses options that have no rule, and values that break theirs; what is absent is fine unless it is required. */
 export function checkOptions(op: string, given: unknown, rules: Readonly<Record<string, Rule>>): void {
   const options = checkedOptions(op, given, Object.keys(rules));
-  for (const [name, value] of Object.entries(options)) {
-    const rule = rules[name];
-    if (value !== undefined && rule) checkValue(op, name, value, rule);
+  for (const [name, rule] of Object.entries(rules)) {
+    const value = options[name];
+    if (value !== undefined || rule.required) checkValue(op, name, value, rule);
   }
+}
+
+/** The items of a list or of another iterable. */
+export function items(op: string, name: string, value: unknown, rule: string): unknown[] {
+  if (typeof value === 'object' && value !== null && Symbol.iterator in value)
+    return Array.from(value as Iterable<unknown>);
+  throw failure(op, 'argument', `${name} is ${shown(value)}; it must be ${rule}`);
 }
 
 /** A value as an error shows it: short, and telling its type. */

@@ -1,14 +1,19 @@
 // Bounds on gradients, in place.
 
 import { noGrad } from '../autograd.js';
-import { failure } from '../errors.js';
+import { aTensor, atLeastZero, checkOptions, checkValue, items, positive } from '../options.js';
 import { math } from '../runtime.js';
 import { scope } from '../scope.js';
 import type { Tensor } from '../tensor.js';
 
 function gradients(op: string, params: Iterable<Tensor>, bound: number): Tensor[] {
-  if (!(bound >= 0)) throw failure(op, 'argument', `the bound is ${bound}; it must be 0 or more`);
-  return Array.from(params, (p) => p.grad).filter((g) => g !== null);
+  checkValue(op, op === 'clipGradNorm' ? 'maxNorm' : 'clipValue', bound, atLeastZero);
+  return items(op, 'params', params, 'a list of tensors')
+    .map((p) => {
+      checkValue(op, 'each of params', p, aTensor);
+      return (p as Tensor).grad;
+    })
+    .filter((g) => g !== null);
 }
 
 /**
@@ -20,9 +25,10 @@ function gradients(op: string, params: Iterable<Tensor>, bound: number): Tensor[
 export function clipGradNorm(
   params: Iterable<Tensor>,
   maxNorm: number,
-  { normType = 2 }: { readonly normType?: number } = {},
+  options: { readonly normType?: number } = {},
 ): number {
-  if (!(normType > 0)) throw failure('clipGradNorm', 'option', `normType is ${normType}; it must be above 0`);
+  checkOptions('clipGradNorm', options, { normType: positive });
+  const { normType = 2 } = options;
   return noGrad(() =>
     scope(() => {
       const grads = gradients('clipGradNorm', params, maxNorm).filter((g) => g.numel > 0);

@@ -1,7 +1,23 @@
 // Schedules that move the momentum against the rate, as PyTorch's.
 
-import { failure } from '../errors.js';
-import { type AnyOptimizer, Schedule, alongCosine, perGroup, power, whole } from './schedule.js';
+import {
+  atLeastZero,
+  belowOne,
+  boolean,
+  checkOptions,
+  checkValue,
+  either,
+  finite,
+  func,
+  manyOf,
+  notNegative,
+  oneOf,
+  positive,
+  required,
+  share,
+  whole,
+} from '../options.js';
+import { type AnyOptimizer, Schedule, alongCosine, perGroup, power } from './schedule.js';
 
 export interface OneCycleOptions {
   /** The highest rate: one, or one a group. */
@@ -28,14 +44,30 @@ export interface OneCycleOptions {
   readonly threePhase?: boolean;
 }
 
+const rates = either(notNegative, manyOf(notNegative));
+const momentumRules = { cycleMomentum: boolean, baseMomentum: belowOne, maxMomentum: belowOne };
+const oneCycleRules = {
+  ...momentumRules,
+  maxLr: required(rates),
+  totalSteps: whole(1),
+  epochs: whole(1),
+  stepsPerEpoch: whole(1),
+  pctStart: share,
+  annealStrategy: oneOf('cos', 'linear'),
+  divFactor: positive,
+  finalDivFactor: positive,
+  threePhase: boolean,
+};
+
 /** Up to `maxLr` and down to almost nothing, once (Smith, Topin 2018). The optimizer's own rate is not used. */
 export class OneCycleLR extends Schedule {
   constructor(optimizer: AnyOptimizer, options: OneCycleOptions) {
+    checkOptions('OneCycleLR', options, oneCycleRules);
     const { maxLr, epochs = NaN, stepsPerEpoch = NaN, pctStart = 0.3, annealStrategy = 'cos' } = options;
     const { cycleMomentum = true, baseMomentum = 0.85, maxMomentum = 0.95 } = options;
     const { divFactor = 25, finalDivFactor = 1e4, threePhase = false } = options;
     const total = options.totalSteps ?? epochs * stepsPerEpoch;
-    whole('OneCycleLR', 'totalSteps, or epochs * stepsPerEpoch,', total);
+    checkValue('OneCycleLR', 'totalSteps, or epochs * stepsPerEpoch,', total, whole(1));
     const ends = [pctStart * total - 1, ...(threePhase ? [2 * pctStart * total - 2] : []), total - 1];
     const along = (values: readonly number[], step: number): number => {
       const found = ends.findIndex((end) => step <= end);
@@ -80,19 +112,25 @@ export interface CyclicOptions {
   readonly maxMomentum?: number;
 }
 
+const cyclicRules = {
+  ...momentumRules,
+  baseLr: required(rates),
+  maxLr: required(rates),
+  stepSizeUp: positive,
+  stepSizeDown: atLeastZero,
+  mode: oneOf('triangular', 'triangular2', 'exp_range'),
+  gamma: finite,
+  scaleFn: func,
+  scaleMode: oneOf('cycle', 'iterations'),
+};
+
 /** Up and down between two rates, again and again (Smith 2015). The optimizer's own rate is not used. */
 export class CyclicLR extends Schedule {
   constructor(optimizer: AnyOptimizer, options: CyclicOptions) {
+    checkOptions('CyclicLR', options, cyclicRules);
     const { baseLr, maxLr, stepSizeUp = 2000, mode = 'triangular', gamma = 1, scaleFn } = options;
     const { cycleMomentum = true, baseMomentum = 0.8, maxMomentum = 0.9, scaleMode = 'cycle' } = options;
     const stepSizeDown = options.stepSizeDown ?? stepSizeUp;
-    if (!(stepSizeUp > 0 && stepSizeDown >= 0)) {
-      throw failure(
-        'CyclicLR',
-        'option',
-        `stepSizeUp is ${stepSizeUp}, stepSizeDown ${stepSizeDown}; above 0`,
-      );
-    }
     const total = stepSizeUp + stepSizeDown;
     // The share of the height at a step, 0 to 1.
     const height = (step: number): number => {

@@ -22,11 +22,10 @@ export {
 export { clipGradNorm, clipGradValue } from './clip.js';
 export { CyclicLR, type CyclicOptions, OneCycleLR, type OneCycleOptions } from './cycles.js';
 export { LBFGS, type LbfgsOptions } from './lbfgs.js';
+export type { LossResult, Minimized, MinimizeOptions } from './loss.js';
 export { Muon, type MuonOptions } from './muon.js';
 export {
   type GroupOptions,
-  type Minimized,
-  type MinimizeOptions,
   Optimizer,
   type OptimizerState,
   type ParamGroup,

@@ -4,6 +4,7 @@ import { backward, enableGrad, noGrad } from '../autograd.js';
 import { zeros } from '../create.js';
 import { failure } from '../errors.js';
 import { cat } from '../ops.generated.js';
+import { checkOptions, checkValue, func } from '../options.js';
 import { keep, scope } from '../scope.js';
 import { Tensor } from '../tensor.js';
 import { type Point, strongWolfe } from './line_search.js';
@@ -11,11 +12,12 @@ import {
   type LossResult,
   type MinimizeOptions,
   type Minimized,
-  Optimizer,
-  type Settings,
   evaluate,
+  lossValue,
+  minimizeRules,
   minimized,
-} from './optimizer.js';
+} from './loss.js';
+import { Optimizer, type Settings } from './optimizer.js';
 
 export interface LbfgsOptions {
   /** Length of a step; with a line search, the first to try. Default 1. */
@@ -67,10 +69,12 @@ export class LBFGS extends Optimizer<LbfgsOptions> {
   override step(closure: () => Tensor): number;
   override step(closure?: () => Tensor): number | undefined {
     if (!closure) return this.update();
-    return scope(() => noGrad(() => this.#iterate(() => enableGrad(closure).item())));
+    checkValue('LBFGS', 'closure', closure, func);
+    return scope(() => noGrad(() => this.#iterate(() => lossValue('LBFGS', enableGrad(closure)))));
   }
 
   override minimize<R extends LossResult>(fn: () => R, options: MinimizeOptions = {}): Minimized<R> {
+    checkOptions('LBFGS', options, minimizeRules);
     if (Object.values(options).some((value) => value !== undefined && value !== false))
       throw failure('LBFGS', 'option', 'minimize takes no clipping and no accumulation');
     return scope(() => {

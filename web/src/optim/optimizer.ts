@@ -3,29 +3,37 @@
 
 import { backward, enableGrad, noGrad } from '../autograd.js';
 import { zerosLike } from '../create.js';
-import { checkedOptions } from '../dispatch.js';
 import { failure } from '../errors.js';
+import {
+  type Rule,
+  anything,
+  belowOne,
+  boolean,
+  checkOptions,
+  checkValue,
+  either,
+  finite,
+  func,
+  items,
+  listOf,
+  notNegative,
+  oneOf,
+  share,
+  shown,
+  whole,
+} from '../options.js';
 import { keep, scope } from '../scope.js';
 import { Tensor } from '../tensor.js';
 import { clipGradNorm, clipGradValue } from './clip.js';
-
-/** A loss of one element, alone or with other results. */
-export type LossResult = Tensor | { readonly loss: Tensor };
-
-/** The same with the loss as a number. */
-export type Minimized<R> = R extends Tensor ? number : Omit<R, 'loss'> & { loss: number };
-
-export interface MinimizeOptions {
-  /** Scale all gradients so that their joint 2-norm is at most this. */
-  readonly clipNorm?: number;
-  /** Clamp every element of the gradients to this size. */
-  readonly clipValue?: number;
-  /**
-   * A number n: step at every n-th call, with the mean of n gradients. True: only add this gradient to those that wait;
-   * the next call without it adds its own and steps. Default false.
-   */
-  readonly accumulate?: boolean | number;
-}
+import {
+  type LossResult,
+  type MinimizeOptions,
+  type Minimized,
+  evaluate,
+  lossValue,
+  minimizeRules,
+  minimized,
+} from './loss.js';
 
 /** Options as an optimizer holds them: all there, and settable between steps. */
 export type Settings<O> = { -readonly [K in keyof O]-?: O[K] };
@@ -63,19 +71,42 @@ export interface OptimizerState {
   readonly paramGroups: readonly Readonly<Record<string, unknown>>[];
 }
 
+// Options that are more than their default tells: a number is finite and not negative, a list has as many decays.
+const rules: Readonly<Record<string, Rule>> = {
+  rho: share,
+  alpha: share,
+  nsCoefficients: listOf(finite, 3),
+  nsSteps: whole(1),
+  adjustLrFn: oneOf('original', 'matchRmsAdamw'),
+  maxIter: whole(1),
+  maxEval: either(whole(1), oneOf(null)),
+  historySize: whole(1),
+  lineSearchFn: oneOf('strongWolfe', null),
+};
+
+function ruleOf(name: string, normal: unknown): Rule {
+  if (rules[name]) return rules[name];
+  if (typeof normal === 'boolean') return boolean;
+  return Array.isArray(normal) ? listOf(belowOne, normal.length) : notNegative;
+}
+
 /** Base of the optimizers. */
 export abstract class Optimizer<O extends { readonly lr?: number } = { readonly lr?: number }> {
   readonly paramGroups: ParamGroup<O>[] = [];
   readonly #name: string;
   readonly #defaults: Settings<O>;
+  readonly #rules: Readonly<Record<string, Rule>>;
   readonly #state = new Map<number, ParamState>();
   #waiting = 0; // calls of minimize whose gradients wait for a step
 
   /** @param params leaves that require grad, e.g. `net.parameters()`, or groups of them with options */
   protected constructor(name: string, params: Params<O>, defaults: Settings<O>, options: O) {
     this.#name = name;
+    this.#rules = Object.fromEntries(
+      Object.entries(defaults).map(([key, value]) => [key, ruleOf(key, value)]),
+    );
     this.#defaults = this.#settings(defaults, options);
-    const list = [...params] as (Tensor | GroupOptions<O>)[];
+    const list = this.#listed(params) as (Tensor | GroupOptions<O>)[];
     if (list.length === 0) throw failure(name, 'argument', 'there are no parameters to optimise');
     const isGroup = (item: Tensor | GroupOptions<O>): item is GroupOptions<O> =>
       typeof item === 'object' && !(item instanceof Tensor) && 'params' in item;
@@ -83,11 +114,17 @@ export abstract class Optimizer<O extends { readonly lr?: number } = { readonly 
     else this.addParamGroup({ params: list as Tensor[] } as unknown as GroupOptions<O>);
   }
 
+  #listed(params: unknown): unknown[] {
+    const rule = 'a list of tensors, e.g. net.parameters(), or of groups { params, ...options }';
+    return items(this.#name, 'params', params, rule);
+  }
+
   /** Adds parameters, with options of their own. */
   addParamGroup(group: GroupOptions<O>): void {
+    checkOptions(this.#name, group, { ...this.#rules, params: anything });
     const { params, ...own } = group;
     const known = new Set(this.params);
-    const list = [...params];
+    const list = this.#listed(params) as Tensor[];
     const from = this.params.length;
     list.forEach((p: unknown, i) => {
       const where = `parameter ${from + i}`;
@@ -101,20 +138,21 @@ export abstract class Optimizer<O extends { readonly lr?: number } = { readonly 
     this.paramGroups.push({ params: list, options });
   }
 
-  // The defaults with what is given, checked: every number is finite and not negative, betas are below 1.
+  // The defaults with what is given, checked.
   #settings(defaults: Settings<O>, given: O): Settings<O> {
-    checkedOptions(this.#name, given, Object.keys(defaults));
+    checkOptions(this.#name, given, this.#rules);
     const settings: Record<string, unknown> = { ...defaults };
     for (const [key, value] of Object.entries(given as object))
       if (value !== undefined) settings[key] = value;
-    for (const [key, value] of Object.entries(settings)) {
-      const bad = (rule: string): Error =>
-        failure(this.#name, 'option', `${key} is ${String(value)}; it must be ${rule}`);
-      if (typeof value === 'number' && !(value >= 0 && value < Infinity)) throw bad('0 or more');
-      if (key === 'betas' && !(value as number[]).every((b) => b >= 0 && b < 1))
-        throw bad('from 0 to below 1');
-    }
+    this.#check(settings);
     return settings as Settings<O>;
+  }
+
+  #check(settings: object): void {
+    checkOptions(this.#name, settings, this.#rules);
+    const { nesterov, momentum, dampening = 0 } = settings as Record<string, unknown>;
+    if (nesterov === true && (momentum === 0 || dampening !== 0))
+      throw failure(this.#name, 'option', 'nesterov is true; it needs momentum above 0 and dampening 0');
   }
 
   /** All parameters, group by group. */
@@ -127,6 +165,7 @@ export abstract class Optimizer<O extends { readonly lr?: number } = { readonly 
     return this.paramGroups[0]?.options.lr ?? NaN;
   }
   set lr(rate: number) {
+    checkValue(this.#name, 'lr', rate, notNegative);
     for (const { options } of this.paramGroups) (options as { lr: number }).lr = rate;
   }
 
@@ -139,9 +178,11 @@ export abstract class Optimizer<O extends { readonly lr?: number } = { readonly 
   step(): void;
   step(closure: () => Tensor): number;
   step(closure?: () => Tensor): number | undefined {
+    if (closure !== undefined) checkValue(this.#name, 'closure', closure, func);
+    for (const { options } of this.paramGroups) this.#check(options);
     this.#waiting = 0;
     return scope(() => {
-      const loss = closure ? enableGrad(closure).item() : undefined;
+      const loss = closure ? lossValue(this.#name, enableGrad(closure)) : undefined;
       noGrad(() => {
         let first = 0;
         for (const { params, options } of this.paramGroups) {
@@ -207,10 +248,9 @@ export abstract class Optimizer<O extends { readonly lr?: number } = { readonly 
    * @returns the loss as a number; or the object with loss as a number, its other tensors kept for the caller's scope
    */
   minimize<R extends LossResult>(fn: () => R, options: MinimizeOptions = {}): Minimized<R> {
+    checkOptions('minimize', options, minimizeRules);
     const { clipNorm, clipValue, accumulate = false } = options;
     const parts = typeof accumulate === 'number' ? accumulate : 1;
-    if (!(Number.isInteger(parts) && parts >= 1))
-      throw failure('minimize', 'option', `accumulate is ${parts}; it must be a whole number from 1`);
     return scope(() => {
       if (this.#waiting === 0) this.zeroGrad();
       const { result, loss, value } = evaluate(fn);
@@ -244,7 +284,8 @@ export abstract class Optimizer<O extends { readonly lr?: number } = { readonly 
    *
    * @throws OmnigradError before anything is copied, if groups or shapes differ
    */
-  loadStateDict({ state, paramGroups }: OptimizerState): void {
+  loadStateDict(dict: OptimizerState): void {
+    const { state, paramGroups } = dictOf(`${this.#name}.loadStateDict`, dict);
     const wrong = (text: string): Error => failure(`${this.#name}.loadStateDict`, 'state-dict', text);
     const sizes = (groups: readonly { params?: unknown }[]): string =>
       groups.map(({ params }) => (params as readonly unknown[]).length).join(', ');
@@ -294,18 +335,15 @@ export abstract class Optimizer<O extends { readonly lr?: number } = { readonly 
   }
 }
 
-/** Runs the function of a `minimize`; its result, the loss in it, and that one's value. */
-export function evaluate<R extends LossResult>(fn: () => R): { result: R; loss: Tensor; value: number } {
-  const result = fn();
-  const loss: unknown = result instanceof Tensor ? result : result.loss;
-  if (!(loss instanceof Tensor))
-    throw failure('minimize', 'argument', 'the function must return its loss, a Tensor');
-  return { result, loss, value: loss.item() };
-}
-
-/** What `minimize` gives for a result whose loss has this value. */
-export function minimized<R extends LossResult>(result: R, value: number): Minimized<R> {
-  return (result instanceof Tensor ? value : Object.assign({}, result, { loss: value })) as Minimized<R>;
+// A state dict as far as it must be one for its names to be looked at.
+function dictOf(op: string, dict: unknown): OptimizerState {
+  const { state, paramGroups } = (dict ?? {}) as Record<string, unknown>;
+  const good = typeof state === 'object' && state !== null && Array.isArray(paramGroups);
+  const fine = (group: unknown): boolean =>
+    typeof group === 'object' && group !== null && Array.isArray((group as { params?: unknown }).params);
+  if (!good || !paramGroups.every(fine))
+    throw failure(op, 'argument', `the state must be what stateDict() gives; got ${shown(dict)}`);
+  return dict as OptimizerState;
 }
 
 export const paramsOf = (active: readonly Active[]): Tensor[] => active.map(({ param }) => param);

@@ -2,6 +2,7 @@
 // of the last rate, so that a schedule can be resumed, chained and put after another. Bits are the core's.
 
 import { failure } from '../errors.js';
+import { shown } from '../options.js';
 import { math } from '../runtime.js';
 import { type Optimizer, type ParamGroup } from './optimizer.js';
 
@@ -28,6 +29,8 @@ export abstract class Schedule {
   #bases: number[];
 
   protected constructor(optimizer: AnyOptimizer, rate: Rate, momentum?: Momentum) {
+    if (!Array.isArray((optimizer as Partial<AnyOptimizer> | undefined)?.paramGroups))
+      throw failure(new.target.name, 'argument', `optimizer is ${shown(optimizer)}; it must be an Optimizer`);
     this.#optimizer = optimizer;
     this.#rate = rate;
     this.#momentum = momentum;
@@ -94,10 +97,3 @@ export const alongCosine = (start: number, end: number, share: number): number =
 /** The option for that group, where there may be one for each. */
 export const perGroup = <T>(value: T | readonly T[], group: number): T =>
   Array.isArray(value) ? ((value as T[])[group] as T) : (value as T);
-
-/** Checks that an option is a whole number from `least`. */
-export function whole(schedule: string, name: string, value: number, least = 1): void {
-  if (!(Number.isInteger(value) && value >= least)) {
-    throw failure(schedule, 'option', `${name} is ${value}; it must be a whole number from ${least}`);
-  }
-}

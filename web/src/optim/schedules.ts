@@ -1,14 +1,24 @@
 // Schedules of one formula, as PyTorch's; Noam's is Burn's.
 
-import { type AnyOptimizer, Schedule, alongCosine, perGroup, power, whole } from './schedule.js';
+import {
+  checkOptions,
+  checkValue,
+  either,
+  finite,
+  func,
+  instance,
+  listOf,
+  manyOf,
+  required,
+  whole,
+} from '../options.js';
+import { type AnyOptimizer, Schedule, alongCosine, perGroup, power } from './schedule.js';
 
 /** lr * gamma every `stepSize` steps; gamma is 0.1 by default. */
 export class StepLR extends Schedule {
-  constructor(
-    optimizer: AnyOptimizer,
-    { stepSize, gamma = 0.1 }: { readonly stepSize: number; readonly gamma?: number },
-  ) {
-    whole('StepLR', 'stepSize', stepSize);
+  constructor(optimizer: AnyOptimizer, options: { readonly stepSize: number; readonly gamma?: number }) {
+    checkOptions('StepLR', options, { stepSize: required(whole(1)), gamma: finite });
+    const { stepSize, gamma = 0.1 } = options;
     super(optimizer, (step, base) => base * power(gamma, Math.floor(step / stepSize)));
   }
 }
@@ -17,26 +27,28 @@ export class StepLR extends Schedule {
 export class MultiStepLR extends Schedule {
   constructor(
     optimizer: AnyOptimizer,
-    { milestones, gamma = 0.1 }: { readonly milestones: readonly number[]; readonly gamma?: number },
+    options: { readonly milestones: readonly number[]; readonly gamma?: number },
   ) {
+    checkOptions('MultiStepLR', options, { milestones: required(manyOf(whole())), gamma: finite });
+    const { milestones, gamma = 0.1 } = options;
     super(optimizer, (step, base) => base * power(gamma, milestones.filter((m) => m <= step).length));
   }
 }
 
 /** lr * gamma at every step. */
 export class ExponentialLR extends Schedule {
-  constructor(optimizer: AnyOptimizer, { gamma }: { readonly gamma: number }) {
+  constructor(optimizer: AnyOptimizer, options: { readonly gamma: number }) {
+    checkOptions('ExponentialLR', options, { gamma: required(finite) });
+    const { gamma } = options;
     super(optimizer, (step, base) => base * power(gamma, step));
   }
 }
 
 /** Half a cosine from lr to `etaMin` (default 0) in `TMax` steps, then back, and so on. */
 export class CosineAnnealingLR extends Schedule {
-  constructor(
-    optimizer: AnyOptimizer,
-    { TMax, etaMin = 0 }: { readonly TMax: number; readonly etaMin?: number },
-  ) {
-    whole('CosineAnnealingLR', 'TMax', TMax);
+  constructor(optimizer: AnyOptimizer, options: { readonly TMax: number; readonly etaMin?: number }) {
+    checkOptions('CosineAnnealingLR', options, { TMax: required(whole(1)), etaMin: finite });
+    const { TMax, etaMin = 0 } = options;
     super(optimizer, (step, base) => alongCosine(base, etaMin, step / TMax));
   }
 }
@@ -45,10 +57,14 @@ export class CosineAnnealingLR extends Schedule {
 export class CosineAnnealingWarmRestarts extends Schedule {
   constructor(
     optimizer: AnyOptimizer,
-    { T0, TMult = 1, etaMin = 0 }: { readonly T0: number; readonly TMult?: number; readonly etaMin?: number },
+    options: { readonly T0: number; readonly TMult?: number; readonly etaMin?: number },
   ) {
-    whole('CosineAnnealingWarmRestarts', 'T0', T0);
-    whole('CosineAnnealingWarmRestarts', 'TMult', TMult);
+    checkOptions('CosineAnnealingWarmRestarts', options, {
+      T0: required(whole(1)),
+      TMult: whole(1),
+      etaMin: finite,
+    });
+    const { T0, TMult = 1, etaMin = 0 } = options;
     super(optimizer, (step, base) => {
       let [at, length] = [TMult === 1 ? step % T0 : step, T0];
       for (; at >= length; length *= TMult) at -= length;
@@ -67,8 +83,8 @@ export class LinearLR extends Schedule {
       readonly totalIters?: number;
     } = {},
   ) {
+    checkOptions('LinearLR', options, { startFactor: finite, endFactor: finite, totalIters: whole(1) });
     const { startFactor = 1 / 3, endFactor = 1, totalIters = 5 } = options;
-    whole('LinearLR', 'totalIters', totalIters);
     const slope = (endFactor - startFactor) / totalIters;
     super(optimizer, (step, base) => base * (startFactor + slope * Math.min(step, totalIters)));
   }
@@ -78,9 +94,10 @@ export class LinearLR extends Schedule {
 export class ConstantLR extends Schedule {
   constructor(
     optimizer: AnyOptimizer,
-    { factor = 1 / 3, totalIters = 5 }: { readonly factor?: number; readonly totalIters?: number } = {},
+    options: { readonly factor?: number; readonly totalIters?: number } = {},
   ) {
-    whole('ConstantLR', 'totalIters', totalIters, 0);
+    checkOptions('ConstantLR', options, { factor: finite, totalIters: whole() });
+    const { factor = 1 / 3, totalIters = 5 } = options;
     super(optimizer, (step, base) => (step < totalIters ? base * factor : base));
   }
 }
@@ -89,9 +106,10 @@ export class ConstantLR extends Schedule {
 export class PolynomialLR extends Schedule {
   constructor(
     optimizer: AnyOptimizer,
-    { totalIters = 5, power: to = 1 }: { readonly totalIters?: number; readonly power?: number } = {},
+    options: { readonly totalIters?: number; readonly power?: number } = {},
   ) {
-    whole('PolynomialLR', 'totalIters', totalIters);
+    checkOptions('PolynomialLR', options, { totalIters: whole(1), power: finite });
+    const { totalIters = 5, power: to = 1 } = options;
     super(optimizer, (step, base) => base * power(1 - Math.min(step, totalIters) / totalIters, to));
   }
 }
@@ -101,12 +119,9 @@ export class PolynomialLR extends Schedule {
  * (default 4000), then down with the root.
  */
 export class NoamLR extends Schedule {
-  constructor(
-    optimizer: AnyOptimizer,
-    { modelSize, warmup = 4000 }: { readonly modelSize: number; readonly warmup?: number },
-  ) {
-    whole('NoamLR', 'modelSize', modelSize);
-    whole('NoamLR', 'warmup', warmup);
+  constructor(optimizer: AnyOptimizer, options: { readonly modelSize: number; readonly warmup?: number }) {
+    checkOptions('NoamLR', options, { modelSize: required(whole(1)), warmup: whole(1) });
+    const { modelSize, warmup = 4000 } = options;
     super(optimizer, (step, base) => {
       const n = step + 1;
       return (base / Math.sqrt(modelSize)) * Math.min(1 / Math.sqrt(n), n / (warmup * Math.sqrt(warmup)));
@@ -118,8 +133,10 @@ export class NoamLR extends Schedule {
 export class LambdaLR extends Schedule {
   constructor(
     optimizer: AnyOptimizer,
-    { lrLambda }: { readonly lrLambda: ((step: number) => number) | readonly ((step: number) => number)[] },
+    options: { readonly lrLambda: ((step: number) => number) | readonly ((step: number) => number)[] },
   ) {
+    checkOptions('LambdaLR', options, { lrLambda: required(either(func, manyOf(func))) });
+    const { lrLambda } = options;
     super(optimizer, (step, base, group) => base * perGroup(lrLambda, group)(step));
   }
 }
@@ -128,16 +145,14 @@ export class LambdaLR extends Schedule {
 export class SequentialLR extends Schedule {
   constructor(
     optimizer: AnyOptimizer,
-    {
-      schedulers,
-      milestones,
-    }: { readonly schedulers: readonly Schedule[]; readonly milestones: readonly number[] },
+    options: { readonly schedulers: readonly Schedule[]; readonly milestones: readonly number[] },
   ) {
-    whole(
-      'SequentialLR',
-      'the number of schedulers less that of milestones',
-      schedulers.length - milestones.length,
-    );
+    checkOptions('SequentialLR', options, {
+      schedulers: required(manyOf(instance(Schedule))),
+      milestones: required(manyOf(whole())),
+    });
+    const { schedulers, milestones } = options;
+    checkValue('SequentialLR', 'milestones', milestones, listOf(whole(), schedulers.length - 1));
     const at = (step: number): [Schedule, number] => {
       const passed = milestones.filter((m) => m <= step).length;
       return [schedulers[passed] as Schedule, step - (milestones[passed - 1] ?? 0)];
@@ -156,7 +171,9 @@ export class SequentialLR extends Schedule {
 
 /** Several schedules at once: the product of their factors. */
 export class ChainedScheduler extends Schedule {
-  constructor(optimizer: AnyOptimizer, { schedulers }: { readonly schedulers: readonly Schedule[] }) {
+  constructor(optimizer: AnyOptimizer, options: { readonly schedulers: readonly Schedule[] }) {
+    checkOptions('ChainedScheduler', options, { schedulers: required(manyOf(instance(Schedule))) });
+    const { schedulers } = options;
     const rate = (step: number, base: number, group: number): number =>
       base === 0 ? 0 : schedulers.reduce((lr, one) => (lr * one.rateAt(step, group, base)) / base, base);
     super(optimizer, rate, (step, _, group) =>
