@@ -14,7 +14,9 @@ const schemaFile = process.argv.includes('--schema')
 
 // Ops whose inputs may be plain numbers, that take the other's dtype.
 const scalarOps = new Set(
-  'add sub mul div maximum minimum pow atan2 hypot remainder fmod floorDivide lerp eq ne lt le gt ge where'.split(' '),
+  'add sub mul div maximum minimum pow atan2 hypot remainder fmod floorDivide lerp eq ne lt le gt ge where'.split(
+    ' ',
+  ),
 );
 // Ops that are methods of Tensor too.
 const methodNames = `neg abs exp log sqrt square reciprocal relu sigmoid tanh sin cos

@@ -125,8 +125,8 @@ TEST_P(Gradcheck, ASavedConstantWouldBeCaught) {
     }
   }
   EXPECT_EQ(caught, curved);
-  for (const char* fused : {"softmax", "logSoftmax", "crossEntropy", "deformConv", "deformConvGrad", "ctcLoss",
-                           "ctcLossGrad", "rnntLoss", "transducerGrad"}) {
+  for (const char* fused : {"softmax", "logSoftmax", "crossEntropy", "deformConv", "deformConvGrad",
+                            "ctcLoss", "ctcLossGrad", "rnntLoss", "transducerGrad"}) {
     if (GetParam() == fused) EXPECT_TRUE(caught);
   }
 }

@@ -72,7 +72,7 @@ export function use(x: Tensor, w: Tensor): void {
   // @ts-expect-error a missing argument
   maxPool(x);
   // @ts-expect-error no such choice
-  x.cast('float16');
+  x.cast('float8');
   // @ts-expect-error a string is no tensor
   x.add('1');
   // @ts-expect-error forward takes tensors

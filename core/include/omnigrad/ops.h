@@ -144,7 +144,8 @@ Tensor conv_transpose(const Tensor& x, const Tensor& weight, const Tensor& bias 
 Tensor conv_input_grad(const Tensor& g, const Tensor& weight, const Dims& size, const ConvOptions& o = {});
 Tensor conv_weight_grad(const Tensor& g, const Tensor& x, const Dims& kernel, const ConvOptions& o = {});
 
-// Deformable convolution v2 of rank 1 to 3: each tap of the kernel samples where its offset moves it, times its mask.
+// Deformable convolution v2 of rank 1 to 3: each tap of the kernel samples where its offset moves it, times
+// its mask.
 struct DeformConvOptions {
   Dims stride{1}, padding{0}, dilation{1};
   int64_t groups = 1, offset_groups = 1;
