@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as og from 'omnigrad';
+import { DataLoader, MnistDataset, mnist } from 'omnigrad/data';
 import * as nn from 'omnigrad/nn';
 import * as optim from 'omnigrad/optim';
 
@@ -170,6 +171,96 @@ describe('optimizers', () => {
     [() => optim.clipGradNorm(params, -1), 'clipGradNorm', /maxNorm is -1/],
     [() => optim.clipGradNorm(params, 1, { norm: 1 }), 'clipGradNorm', /'norm'; allowed: normType/],
     [() => optim.clipGradValue(params), 'clipGradValue', /clipValue is undefined/],
+  ]);
+});
+
+describe('layers', () => {
+  const conv = (options, kernel = 3) => new nn.Conv2d(4, 4, kernel, options);
+  refused([
+    [
+      () => new nn.Conv2d(3, 4),
+      'Conv2d',
+      /kernelSize is undefined; it must be a whole number from 1, or a list of 2/,
+    ],
+    [() => conv({}, [3, 3, 3]), 'Conv2d', /kernelSize is \[3, 3, 3\]; .*a list of 2/],
+    [() => conv({}, 0), 'Conv2d', /kernelSize is 0/],
+    [() => conv({ paddng: 1 }), 'Conv2d', /'paddng'; allowed: bias, .*padding/],
+    [() => conv({ biass: false }), 'Conv2d', /'biass'/],
+    [() => conv({ bias: 0 }), 'Conv2d', /bias is 0; it must be true or false/],
+    [() => conv(1), 'Conv2d', /options must be an object/],
+    [() => conv({ stride: [1, 1, 1] }), 'Conv2d', /stride is \[1, 1, 1\]/],
+    [() => conv({ stride: 0 }), 'Conv2d', /stride is 0/],
+    [() => conv({ padding: [[1, 1]] }), 'Conv2d', /padding is \[\[1, 1\]\]/],
+    [() => conv({ groups: 3 }), 'Conv2d', /groups is 3; it must divide inChannels, which is 4/],
+    [() => conv({ dtype: 'int32' }), 'Conv2d', /dtype is 'int32'; it must be float32 or float64/],
+    [() => conv({ generator: 3 }), 'Conv2d', /generator is 3; it must be a Generator/],
+    [() => new nn.Conv1d('4', 4, 3), 'Conv1d', /inChannels is '4'/],
+    [() => new nn.Conv3d(4, 4, [3, 3]), 'Conv3d', /a list of 3/],
+    [() => new nn.ConvTranspose2d(4, 4, 3, { output_padding: 1 }), 'ConvTranspose2d', /outputPadding/],
+    [
+      () =>
+        new nn.DeformConv2d(4, 4, 3, {
+          padding: [
+            [1, 1],
+            [1, 1],
+          ],
+        }),
+      'DeformConv2d',
+      /padding/,
+    ],
+    [() => new nn.DeformConv2dPack(4, 4, 3, { offset_groups: 1 }), 'DeformConv2dPack', /offsetGroups/],
+    [() => new nn.Linear(4), 'Linear', /outFeatures is undefined; it must be a whole number from 1/],
+    [() => new nn.Linear(4, 4, false), 'Linear', /options must be an object/],
+    [() => new nn.MaxPool2d([2, 2, 2]), 'MaxPool2d', /kernelSize/],
+    [() => new nn.MaxPool2d(2, { strid: 1 }), 'MaxPool2d', /'strid'/],
+    [() => new nn.AvgPool2d(2, { ceilMode: 1 }), 'AvgPool2d', /ceilMode/],
+    [() => new nn.Interpolate({ scale: 2 }), 'Interpolate', /'scale'; allowed: size, scaleFactor/],
+    [() => new nn.Interpolate({ size: 2, mode: 'area' }), 'Interpolate', /mode is 'area'; .*'nearest'/],
+    [() => new nn.Flatten(1, 4).call(og.ones([2, 2])), 'Flatten', /dimensions 1 to 4 .*\[2, 2\]/],
+    [() => new nn.Dropout(1.5), 'Dropout', /p is 1.5; it must be a number from 0 to 1/],
+    [() => new nn.Dropout(0.5, { seed: 1 }), 'Dropout', /'seed'; allowed: generator/],
+    [() => new nn.Sequential(net, (x) => x), 'Sequential', /module 1 is a function; it must be a Module/],
+    [() => nn.parameter([1]), 'parameter', /tensor is \[1\]; it must be a Tensor/],
+    [() => net.loadStateDict(null), 'loadStateDict', /got null|is null/],
+    [() => net.loadStateDict(new Float32Array(2)), 'loadStateDict', /record of tensors/],
+    [
+      () => net.loadStateDict({ weight: new Float32Array(2) }),
+      'loadStateDict',
+      /'weight' is .*must be a Tensor/,
+    ],
+    [() => net.loadStateDict({}, { Strict: false }), 'loadStateDict', /'Strict'; allowed: strict/],
+  ]);
+
+  test('all dropped is zeros', () => {
+    assert.deepEqual(new nn.Dropout(1).call(og.ones([3])).tolist(), [0, 0, 0]);
+  });
+});
+
+describe('data', () => {
+  const numbers = { length: 2, batch: (indices) => og.tensor([...indices]) };
+  const images = { shape: [2, 1, 1], values: new Uint8Array(2) };
+  const set = new MnistDataset(images, { shape: [2], values: new Uint8Array(2) });
+  refused([
+    [
+      () => new DataLoader(),
+      'DataLoader',
+      /data set is undefined; it must be an object with length and batch/,
+    ],
+    [() => new DataLoader([1, 2]), 'DataLoader', /data set is \[1, 2\]/],
+    [() => new DataLoader(numbers, { batch_size: 2 }), 'DataLoader', /'batch_size'; allowed: batchSize/],
+    [
+      () => new DataLoader(numbers, { batchSize: 0 }),
+      'DataLoader',
+      /batchSize is 0; it must be a whole number from 1/,
+    ],
+    [() => new DataLoader(numbers, { shuffle: 'yes' }), 'DataLoader', /shuffle is 'yes'/],
+    [() => new DataLoader(numbers, 64), 'DataLoader', /options must be an object/],
+    [() => mnist('trian'), 'mnist', /split is 'trian'; it must be one of 'train', 'test'/],
+    [() => mnist('train', { path: '/' }), 'mnist', /'path'; allowed: source/],
+    [() => mnist('train', { source: 3 }), 'mnist', /source is 3/],
+    [() => set.batch([2]), 'MnistDataset', /no sample 2; they are 0 to 1/],
+    [() => set.batch([-1]), 'MnistDataset', /no sample -1/],
+    [() => set.batch(0), 'MnistDataset', /list of numbers/],
   ]);
 });
 

@@ -19,6 +19,7 @@ const quoted = (values: readonly unknown[]): string =>
   values.map((v) => (typeof v === 'string' ? `'${v}'` : String(v))).join(', ');
 
 export const boolean: Rule = { text: 'true or false', test: (v) => typeof v === 'boolean' };
+export const text: Rule = { text: 'a string', test: (v) => typeof v === 'string' };
 export const anything: Rule = { text: 'anything', test: () => true };
 export const func: Rule = { text: 'a function', code: 'argument', test: (v) => typeof v === 'function' };
 /** Any number but NaN and the infinities. */
@@ -37,6 +38,7 @@ export const belowOne: Rule = {
 };
 export const share: Rule = { text: 'a number from 0 to 1', test: (v) => isNumber(v) && v >= 0 && v <= 1 };
 
+export const integer: Rule = { text: 'a whole number', test: (v) => Number.isSafeInteger(v) };
 export const whole = (least = 0): Rule => ({
   text: `a whole number from ${least}`,
   test: (v) => Number.isSafeInteger(v) && (v as number) >= least,

@@ -1,6 +1,7 @@
 // What a data set is, and batches of one. Knows no file format.
 
 import { failure } from '../errors.js';
+import { boolean, checkOptions, shown, whole } from '../options.js';
 import { Generator, randperm } from '../random.js';
 import { Frame, adopt, scope, tensorsIn } from '../scope.js';
 
@@ -23,6 +24,17 @@ export interface DataLoaderOptions {
   readonly dropLast?: boolean;
 }
 
+const loaderRules = { batchSize: whole(1), shuffle: boolean, seed: whole(), dropLast: boolean };
+
+/** Refuses numbers of samples that a data set of that length does not have. For data sets. */
+export function checkIndices(dataset: string, indices: readonly number[], length: number): void {
+  if (!Array.isArray(indices))
+    throw failure(dataset, 'argument', `the indices are ${shown(indices)}; they must be a list of numbers`);
+  const wrong: unknown = indices.find((i) => !Number.isSafeInteger(i) || i < 0 || i >= length);
+  if (wrong !== undefined)
+    throw failure(dataset, 'index', `there is no sample ${shown(wrong)}; they are 0 to ${length - 1}`);
+}
+
 /**
  * Iterates over a data set once each time: `for await (const batch of loader)`. The tensors of a batch belong to the
  * loader: they live until the next one is asked for. `keep` or `clone` what should live longer.
@@ -33,10 +45,13 @@ export class DataLoader<Batch> implements AsyncIterable<Batch> {
   #epoch = 0;
 
   constructor(dataset: Dataset<Batch>, options: DataLoaderOptions = {}) {
-    const { batchSize = 1, shuffle = false, seed = 0, dropLast = false } = options;
-    if (!Number.isSafeInteger(batchSize) || batchSize < 1) {
-      throw failure('DataLoader', 'option', `batchSize is ${batchSize}; it is a whole number from 1`);
+    const given = dataset as Partial<Dataset<Batch>> | null | undefined;
+    if (typeof given?.batch !== 'function' || !whole().test(given.length)) {
+      const text = `the data set is ${shown(dataset)}; it must be an object with length and batch(indices)`;
+      throw failure('DataLoader', 'argument', text);
     }
+    checkOptions('DataLoader', options, loaderRules);
+    const { batchSize = 1, shuffle = false, seed = 0, dropLast = false } = options;
     this.#dataset = dataset;
     this.#options = { batchSize, shuffle, seed, dropLast };
   }

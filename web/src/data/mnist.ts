@@ -3,8 +3,9 @@
 import { tensor } from '../create.js';
 import { failure } from '../errors.js';
 import { nodeBuiltin, nodeProcess } from '../loader/features.js';
+import { checkOptions, checkValue, either, instance, oneOf, text } from '../options.js';
 import type { Tensor } from '../tensor.js';
-import type { Dataset } from './dataset.js';
+import { type Dataset, checkIndices } from './dataset.js';
 import { type Idx, parseIdx } from './idx.js';
 
 export interface MnistOptions {
@@ -22,6 +23,8 @@ const files = {
 
 /** Reads one half of MNIST: 60000 samples to train with, or 10000 to test. */
 export async function mnist(split: 'train' | 'test', options: MnistOptions = {}): Promise<MnistDataset> {
+  checkValue('mnist', 'split', split, oneOf('train', 'test'));
+  checkOptions('mnist', options, { source: either(text, instance(URL)) });
   const source = options.source ?? packagedFolder();
   const read = async (name: string): Promise<Idx> => parseIdx(await readFile(source, name));
   const [imagesFile, labelsFile] = files[split];
@@ -52,6 +55,7 @@ export class MnistDataset implements Dataset<MnistBatch> {
   }
 
   batch(indices: readonly number[]): MnistBatch {
+    checkIndices('MnistDataset', indices, this.length);
     const pixels = new Float32Array(indices.length * this.#size);
     const labels = new BigInt64Array(indices.length);
     indices.forEach((sample, row) => {

@@ -3,6 +3,7 @@
 import { conv, convTranspose } from '../ops.generated.js';
 import type { Tensor } from '../tensor.js';
 import { type LayerOptions, type Sizes, fanInUniform, perAxis, product } from './init.js';
+import { checkConvolution, sizes } from './checks.js';
 import { Module } from './module.js';
 
 /** A number, one an axis, or [before, after] an axis. */
@@ -23,6 +24,7 @@ class ConvNd extends Module {
   readonly #options: { stride: Sizes; padding: PaddingSizes; dilation: Sizes; groups: number };
 
   constructor(
+    name: string,
     rank: number,
     inChannels: number,
     outChannels: number,
@@ -30,6 +32,7 @@ class ConvNd extends Module {
     options: ConvLayerOptions,
   ) {
     super();
+    checkConvolution(name, rank, { inChannels, outChannels, kernelSize }, options);
     const { stride = 1, padding = 0, dilation = 1, groups = 1 } = options;
     this.#options = { stride, padding, dilation, groups };
     const kernel = perAxis(kernelSize, rank);
@@ -47,21 +50,21 @@ class ConvNd extends Module {
 /** Convolution over [N, C, L]. Initialised as PyTorch's. */
 export class Conv1d extends ConvNd {
   constructor(inChannels: number, outChannels: number, kernelSize: Sizes, options: ConvLayerOptions = {}) {
-    super(1, inChannels, outChannels, kernelSize, options);
+    super('Conv1d', 1, inChannels, outChannels, kernelSize, options);
   }
 }
 
 /** Convolution over [N, C, H, W]. Initialised as PyTorch's. */
 export class Conv2d extends ConvNd {
   constructor(inChannels: number, outChannels: number, kernelSize: Sizes, options: ConvLayerOptions = {}) {
-    super(2, inChannels, outChannels, kernelSize, options);
+    super('Conv2d', 2, inChannels, outChannels, kernelSize, options);
   }
 }
 
 /** Convolution over [N, C, D, H, W]. Initialised as PyTorch's. */
 export class Conv3d extends ConvNd {
   constructor(inChannels: number, outChannels: number, kernelSize: Sizes, options: ConvLayerOptions = {}) {
-    super(3, inChannels, outChannels, kernelSize, options);
+    super('Conv3d', 3, inChannels, outChannels, kernelSize, options);
   }
 }
 
@@ -83,6 +86,7 @@ class ConvTransposeNd extends Module {
   };
 
   constructor(
+    name: string,
     rank: number,
     inChannels: number,
     outChannels: number,
@@ -90,6 +94,8 @@ class ConvTransposeNd extends Module {
     options: ConvTransposeLayerOptions,
   ) {
     super();
+    const own = { outputPadding: sizes(rank) };
+    checkConvolution(name, rank, { inChannels, outChannels, kernelSize }, options, own);
     const { stride = 1, padding = 0, outputPadding = 0, dilation = 1, groups = 1 } = options;
     this.#options = { stride, padding, outputPadding, dilation, groups };
     const kernel = perAxis(kernelSize, rank);
@@ -113,7 +119,7 @@ export class ConvTranspose1d extends ConvTransposeNd {
     kernelSize: Sizes,
     options: ConvTransposeLayerOptions = {},
   ) {
-    super(1, inChannels, outChannels, kernelSize, options);
+    super('ConvTranspose1d', 1, inChannels, outChannels, kernelSize, options);
   }
 }
 
@@ -125,7 +131,7 @@ export class ConvTranspose2d extends ConvTransposeNd {
     kernelSize: Sizes,
     options: ConvTransposeLayerOptions = {},
   ) {
-    super(2, inChannels, outChannels, kernelSize, options);
+    super('ConvTranspose2d', 2, inChannels, outChannels, kernelSize, options);
   }
 }
 
@@ -137,6 +143,6 @@ export class ConvTranspose3d extends ConvTransposeNd {
     kernelSize: Sizes,
     options: ConvTransposeLayerOptions = {},
   ) {
-    super(3, inChannels, outChannels, kernelSize, options);
+    super('ConvTranspose3d', 3, inChannels, outChannels, kernelSize, options);
   }
 }

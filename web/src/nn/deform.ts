@@ -2,7 +2,9 @@
 
 import { noGrad } from '../autograd.js';
 import { deformConv } from '../ops.generated.js';
+import { whole } from '../options.js';
 import type { Tensor } from '../tensor.js';
+import { checkConvolution, sizes } from './checks.js';
 import { type ConvLayerOptions, Conv2d } from './conv.js';
 import { type Sizes, fanInUniform, perAxis, product } from './init.js';
 import { Module } from './module.js';
@@ -13,6 +15,8 @@ export interface DeformConvLayerOptions extends Omit<ConvLayerOptions, 'padding'
   /** Groups of input channels that share offsets; default 1. */
   readonly offsetGroups?: number;
 }
+
+const deformRules = { padding: sizes(2), offsetGroups: whole(1) };
 
 /** Deformable convolution over [N, C, H, W] with offsets given by the caller, as torchvision's. */
 export class DeformConv2d extends Module<[x: Tensor, offset: Tensor, mask?: Tensor]> {
@@ -35,6 +39,7 @@ export class DeformConv2d extends Module<[x: Tensor, offset: Tensor, mask?: Tens
     options: DeformConvLayerOptions = {},
   ) {
     super();
+    checkConvolution('DeformConv2d', 2, { inChannels, outChannels, kernelSize }, options, deformRules);
     const { stride = 1, padding = 0, dilation = 1, groups = 1, offsetGroups = 1 } = options;
     this.#options = { stride, padding, dilation, groups, offsetGroups };
     const kernel = perAxis(kernelSize, 2);
@@ -70,6 +75,7 @@ export class DeformConv2dPack extends Module {
     options: DeformConvLayerOptions = {},
   ) {
     super();
+    checkConvolution('DeformConv2dPack', 2, { inChannels, outChannels, kernelSize }, options, deformRules);
     this.#deform = new DeformConv2d(inChannels, outChannels, kernelSize, options);
     this.weight = this.#deform.weight;
     this.bias = this.#deform.bias;

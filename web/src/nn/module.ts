@@ -3,6 +3,7 @@
 
 import { noGrad } from '../autograd.js';
 import { failure } from '../errors.js';
+import { aTensor, boolean, checkOptions, checkValue, shown } from '../options.js';
 import { keep, scope } from '../scope.js';
 import { type Tensor, isTensor } from '../tensor.js';
 
@@ -11,6 +12,7 @@ const buffers = new WeakSet<Tensor>();
 
 /** Makes a tensor a parameter: a leaf that gradients are accumulated for, freed by no scope. */
 export function parameter(tensor: Tensor): Tensor {
+  checkValue('parameter', 'tensor', tensor, aTensor);
   tensor.requiresGrad = true;
   parameters.add(keep(tensor));
   return tensor;
@@ -18,6 +20,7 @@ export function parameter(tensor: Tensor): Tensor {
 
 /** Makes a tensor a buffer: part of the state dict, without gradient, freed by no scope. */
 export function buffer(tensor: Tensor): Tensor {
+  checkValue('buffer', 'tensor', tensor, aTensor);
   buffers.add(keep(tensor));
   return tensor;
 }
@@ -127,7 +130,18 @@ export abstract class Module<In extends unknown[] = [Tensor], Out = Tensor> {
    *
    * @throws OmnigradError before anything is copied, if a shape differs or (strict, the default) names do
    */
-  loadStateDict(dict: Readonly<StateDict>, { strict = true }: { readonly strict?: boolean } = {}): void {
+  loadStateDict(dict: Readonly<StateDict>, options: { readonly strict?: boolean } = {}): void {
+    if (
+      typeof dict !== 'object' ||
+      (dict as unknown) === null ||
+      Array.isArray(dict) ||
+      ArrayBuffer.isView(dict)
+    ) {
+      const text = `the state dict is ${shown(dict)}; it must be a record of tensors by name`;
+      throw failure('loadStateDict', 'argument', text);
+    }
+    checkOptions('loadStateDict', options, { strict: boolean });
+    const { strict = true } = options;
     const own = this.stateDict();
     const missing = Object.keys(own).filter((name) => !(name in dict));
     const unexpected = Object.keys(dict).filter((name) => !(name in own));
@@ -138,7 +152,11 @@ export abstract class Module<In extends unknown[] = [Tensor], Out = Tensor> {
     const pairs: [target: Tensor, source: Tensor][] = [];
     for (const [name, target] of Object.entries(own)) {
       const source = dict[name];
-      if (!source) continue;
+      if (source === undefined) continue;
+      if (!isTensor(source)) {
+        const text = `'${name}' is ${shown(source)}; it must be a Tensor, e.g. tensor(values, { shape })`;
+        throw failure('loadStateDict', 'argument', text);
+      }
       const { shape } = source;
       if (shape.join() !== target.shape.join()) {
         const text = `'${name}' is [${shape.join(', ')}] but the module has [${target.shape.join(', ')}]`;

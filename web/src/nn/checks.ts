@@ -1,0 +1,85 @@
+// What layers' constructors take: rules that several of them share.
+
+import { failure } from '../errors.js';
+import {
+  type Rule,
+  boolean,
+  checkOptions,
+  checkValue,
+  dtypeOf,
+  either,
+  instance,
+  listOf,
+  oneOf,
+  required,
+  whole,
+} from '../options.js';
+import { Generator } from '../random.js';
+
+/** One size for all axes, or one for each of `rank`. */
+export const sizes = (rank: number, least = 0): Rule => ({
+  text: `a whole number from ${least}, or a list of ${rank}`,
+  test: either(whole(least), listOf(whole(least), rank)).test,
+});
+
+const paddings = (rank: number): Rule => ({
+  text: `a whole number from 0, or a list of ${rank}, or of ${rank} [before, after]`,
+  test: either(whole(), listOf(whole(), rank), listOf(listOf(whole(), 2), rank)).test,
+});
+
+export const generatorRules = { generator: instance(Generator) };
+export const layerRules = { bias: boolean, dtype: dtypeOf('float32', 'float64'), ...generatorRules };
+
+const orNull = (rule: Rule): Rule => ({
+  text: `${rule.text}, or null`,
+  test: either(rule, oneOf(null)).test,
+});
+
+export const poolRules = (rank: number): Record<string, Rule> => ({
+  stride: orNull(sizes(rank, 1)),
+  padding: paddings(rank),
+  ceilMode: boolean,
+});
+
+export const interpolateRules = {
+  size: orNull({
+    text: 'a whole number from 1, or a list',
+    test: (v) => Array.isArray(v) || whole(1).test(v),
+  }),
+  scaleFactor: orNull({ text: 'a number above 0', test: (v) => typeof v === 'number' && v > 0 }),
+  mode: oneOf('nearest', 'nearest-exact', 'linear', 'cubic', 'lanczos3', 'bilinear', 'trilinear', 'bicubic'),
+  alignCorners: boolean,
+  antialias: boolean,
+};
+
+/** Checks a convolution layer of any kind; `more` are the rules of options that only that kind has. */
+export function checkConvolution(
+  layer: string,
+  rank: number,
+  sizesGiven: { inChannels: number; outChannels: number; kernelSize: unknown },
+  options: object,
+  more: Readonly<Record<string, Rule>> = {},
+): void {
+  checkOptions(
+    layer,
+    { ...sizesGiven },
+    {
+      inChannels: required(whole(1)),
+      outChannels: required(whole(1)),
+      kernelSize: required(sizes(rank, 1)),
+    },
+  );
+  const own = { stride: sizes(rank, 1), padding: paddings(rank), dilation: sizes(rank, 1), groups: whole(1) };
+  checkOptions(layer, options, { ...layerRules, ...own, ...more });
+  const { groups = 1 } = options as { groups?: number };
+  for (const name of ['inChannels', 'outChannels'] as const) {
+    const channels = sizesGiven[name];
+    if (channels % groups !== 0)
+      throw failure(layer, 'option', `groups is ${groups}; it must divide ${name}, which is ${channels}`);
+  }
+}
+
+/** Checks sizes that are positional. */
+export function checkSizes(layer: string, given: Readonly<Record<string, unknown>>, rule: Rule): void {
+  for (const [name, value] of Object.entries(given)) checkValue(layer, name, value, rule);
+}
