@@ -1,5 +1,5 @@
 // The digits page in Chromium, isolated and not, against the same run in Node: each picks its build, learns, and shows
-// the same losses to the last bit. The server's content security policy allows no eval.
+// the same losses to the last bit, held and resumed or not. The server's content security policy allows no eval.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -52,22 +52,26 @@ async function open(path) {
   return { page, complaints };
 }
 
+const inState = (page, ...states) =>
+  page.waitForSelector(states.map((state) => `body[data-state="${state}"]`).join(), { timeout: 120000 });
+
 /** What the page shows after its last step. */
-async function inPage(path) {
-  const { page, complaints } = await open(path);
-  await page.waitForSelector('body[data-state="done"], body[data-state="error"]', { timeout: 120000 });
+async function shown(page) {
+  await inState(page, 'done', 'error');
   const text = (id) => page.textContent(`#${id}`);
-  const accuracy = await text('accuracy');
-  assert.match(accuracy, /%$/, accuracy);
-  const result = {
+  assert.equal(await page.isVisible('#error'), false, await text('error'));
+  return {
     variant: await text('variant'),
-    reason: (await text('reason')).split(':')[0],
-    accuracy: parseFloat(accuracy),
+    reason: await page.getAttribute('#reason', 'data-code'),
+    accuracy: await text('accuracy'),
+    summary: await text('summary'),
     losses: JSON.parse(await text('losses')),
   };
+}
+
+async function close(page, complaints) {
   await page.close();
   assert.deepEqual(complaints, []);
-  return result;
 }
 
 let losses;
@@ -83,12 +87,68 @@ for (const [path, variant, reason] of [
   ['/plain/', 'single', 'not-isolated'],
 ]) {
   test(`${path} runs ${variant}, learns, and shows Node's losses to the last bit`, async () => {
-    const shown = await inPage(`${path}?steps=${steps}`);
-    assert.deepEqual([shown.variant, shown.reason], [variant, reason]);
-    assert.deepEqual(shown.losses, losses);
-    assert.ok(shown.accuracy > 80, `accuracy ${shown.accuracy}`);
+    const { page, complaints } = await open(`${path}?steps=${steps}`);
+    const run = await shown(page);
+    assert.deepEqual([run.variant, run.reason], [variant, reason]);
+    assert.deepEqual(run.losses, losses);
+    assert.match(run.accuracy, /^\d+\.\d\d %$/);
+    assert.ok(parseFloat(run.accuracy) > 80, run.accuracy);
+    assert.ok(run.summary.includes(run.accuracy), run.summary);
+    assert.match(await page.textContent('#digits li'), /(right|wrong): reads \d, \d+ % sure/);
+    await close(page, complaints);
   });
 }
+
+test('paused, resumed and restarted, the losses are the same', async () => {
+  const { page, complaints } = await open('/');
+  await inState(page, 'ready');
+  await page.fill('#steps', String(steps));
+  await page.click('#primary');
+  for (let times = 0; times < 2; times++) {
+    await page.click('#primary');
+    await inState(page, 'paused');
+    const step = await page.textContent('#step');
+    await page.waitForTimeout(300);
+    assert.equal(await page.textContent('#step'), step, 'a paused run stands still');
+    await page.focus('#primary');
+    await page.keyboard.press('Enter');
+    await inState(page, 'training');
+  }
+  assert.deepEqual((await shown(page)).losses, losses);
+
+  await page.click('#another');
+  await inState(page, 'training');
+  assert.equal(await page.inputValue('#seed'), '2');
+  await page.fill('#seed', '1');
+  await page.click('#restart');
+  assert.deepEqual((await shown(page)).losses, losses);
+  await close(page, complaints);
+});
+
+test('a bad address and a build that cannot run are told, with what to do', async () => {
+  const { page, complaints } = await open('/plain/?steps=abc');
+  await inState(page, 'ready');
+  assert.match(await page.textContent('#error'), /steps is "abc"; it is a whole number.*press Start/s);
+  await page.goto(`${base}/plain/?variant=threads`);
+  await inState(page, 'error');
+  assert.match(await page.textContent('#error'), /not cross-origin isolated.*Take variant=threads out/s);
+  assert.equal(await page.textContent('#accuracy'), '–');
+  await close(page, complaints);
+});
+
+test('a bad flag ends the Node script with one line and status 2', () => {
+  for (const [flags, line] of [
+    [['--foo'], /^mnist: --foo is unknown; allowed: --seed, --steps.*\n$/],
+    [['--steps', 'abc'], /^mnist: --steps is "abc"; it is a whole number from 1 to 100000\n$/],
+    [['--steps'], /^mnist: --steps has no value.*\n$/],
+    [['100'], /^mnist: "100" is no flag.*\n$/],
+  ]) {
+    const args = ['web/demos/node/mnist.mjs', ...flags];
+    const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+    assert.equal(status, 2);
+    assert.match(stderr, line);
+  }
+});
 
 for (const variant of ['threads', 'single']) {
   test(`the ${variant} build runs on the page itself`, async () => {

@@ -10,10 +10,10 @@ const root = join(demos, '../..');
 const out = join(root, 'dist/demos');
 const common = { bundle: true, format: 'esm', target: 'es2022', absWorkingDir: root, logLevel: 'warning' };
 
-/** The training loop for Node; gives its URL. The package stays outside, found by its name. */
+/** The training loop and its settings for Node; gives the URL. The package stays outside, found by its name. */
 export async function buildNode() {
-  const outfile = join(out, 'node/train.mjs');
-  const entryPoints = [join(demos, 'mnist/train.ts')];
+  const outfile = join(out, 'node/mnist.mjs');
+  const entryPoints = [join(demos, 'mnist/node.ts')];
   await build({ ...common, platform: 'node', packages: 'external', entryPoints, outfile });
   return pathToFileURL(outfile).href;
 }

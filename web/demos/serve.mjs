@@ -21,7 +21,7 @@ const types = {
 
 const always = {
   'Content-Security-Policy':
-    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data:",
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:",
   'Cache-Control': 'no-cache',
   'X-Content-Type-Options': 'nosniff',
 };
@@ -82,9 +82,25 @@ export async function serve(port = 0) {
   });
 }
 
+/** The port that the flags ask for; undefined if they are not understood. */
+function portOf(args) {
+  if (args.length === 0) return 8080;
+  const [flag, value] = args.join('=').split('=');
+  const good = args.length <= 2 && flag === '--port' && /^\d{1,5}$/.test(value) && Number(value) < 65536;
+  return good ? Number(value) : undefined;
+}
+
+function stop(status, line) {
+  process.stderr.write(`demo: ${line}\n`);
+  process.exit(status);
+}
+
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const at = process.argv.indexOf('--port');
-  const server = await serve(at < 0 ? 8080 : Number(process.argv[at + 1]));
+  const port = portOf(process.argv.slice(2));
+  if (port === undefined) stop(2, 'only --port N is allowed, N a whole number from 0 to 65535');
+  const server = await serve(port).catch((error) =>
+    stop(1, error.code === 'EADDRINUSE' ? `port ${port} is taken; choose another: --port N` : error.message),
+  );
   const address = `http://localhost:${server.address().port}`;
   process.stdout.write(
     `with isolation (threads): ${address}/\nwithout (single-threaded): ${address}/plain/\n`,

@@ -1,83 +1,234 @@
-// The page: starts the worker, draws the loss, shows what it says. `?seed=1&steps=200&variant=single&threads=2` set the
-// run; `#losses` holds every loss as JSON, to the last bit, for tests.
+// The page: gives the worker its orders, shows what it says. `?seed=1&steps=200&batch=64&variant=single&threads=2` set a
+// run, and an address that sets one starts it at once. `#losses` holds every loss as JSON, to the last bit, for tests.
 
-import uPlot from 'uplot';
-import type { Message, Start } from './protocol.js';
-import { type Report, defaults } from './train.js';
+import { adviceFor } from './advice.js';
+import { lossChart } from './chart.js';
+import { digitRow } from './digits.js';
+import type { Command, Message } from './protocol.js';
+import { pageSettings, readSettings } from './settings.js';
+import { type Answer, defaults } from './train.js';
 
-const query = new URLSearchParams(location.search);
-const steps = Number(query.get('steps') ?? defaults.steps);
-const threads = query.get('threads');
+/** `starting`: no build, or no digits yet. `testing`: all steps are done. `error`: nothing more will come. */
+type State = 'starting' | 'ready' | 'training' | 'paused' | 'testing' | 'done' | 'error';
 
-function show(id: string, text: string): void {
+function find<E extends HTMLElement = HTMLElement>(id: string): E {
   const element = document.getElementById(id);
-  if (element) element.textContent = text;
+  if (!element) throw new Error(`the page has no #${id}`);
+  return element as E;
+}
+const show = (id: string, text: string): void => {
+  find(id).textContent = text;
+};
+
+const primary = find<HTMLButtonElement>('primary');
+const restart = find<HTMLButtonElement>('restart');
+const another = find<HTMLButtonElement>('another');
+const seedField = find<HTMLInputElement>('seed');
+const stepsField = find<HTMLInputElement>('steps');
+const progress = find<HTMLProgressElement>('progress');
+
+const { values, problems } = readSettings(new URLSearchParams(location.search), pageSettings);
+const batchSize = Number(values.batch ?? defaults.batchSize);
+seedField.value = values.seed ?? String(defaults.seed);
+stepsField.value = values.steps ?? String(defaults.steps);
+show('batch', String(batchSize));
+
+const chart = lossChart(find('chart'));
+let state: State = 'starting';
+let run = 0;
+let steps = Number(stepsField.value);
+let losses: number[] = [];
+let smooth: number[] = [];
+/** Tenths of the run that the summary has told of. */
+let told = 0;
+let watch: (answers: readonly Answer[]) => void = () => undefined;
+chart.clear(steps);
+
+const labels: Record<State, string> = {
+  starting: 'Starting…',
+  ready: 'Start',
+  training: 'Pause',
+  paused: 'Resume',
+  testing: 'Testing…',
+  done: 'Start again',
+  error: 'Start',
+};
+
+function enter(next: State): void {
+  state = next;
+  document.body.dataset.state = next;
+  primary.textContent = labels[next];
+  const down = next === 'starting' || next === 'error';
+  primary.disabled = down;
+  // Not `disabled`: the focus would be lost from under the fingers.
+  primary.setAttribute('aria-disabled', String(next === 'testing'));
+  restart.disabled = down || run === 0;
+  another.disabled = down;
 }
 
-const losses: number[] = [];
-const smooth: number[] = [];
+function showError(code: string, message: string): void {
+  show('error-text', message);
+  show('error-advice', adviceFor(code));
+  find('error').hidden = false;
+}
 
-const chart = document.getElementById('chart') ?? document.body;
-const plot = new uPlot(
-  {
-    width: Math.max(320, chart.clientWidth),
-    height: 320,
-    scales: {
-      x: { time: false, range: [0, steps] },
-      y: { range: (_u, _min, max) => [0, Math.max(0.5, max)] },
-    },
-    series: [
-      { label: 'step' },
-      { label: 'loss', stroke: '#9bb7d4', width: 1, points: { show: false } },
-      { label: 'smoothed', stroke: '#0b5394', width: 2, points: { show: false } },
-    ],
-  },
-  [[], [], []],
-  chart,
-);
-addEventListener('resize', () => {
-  plot.setSize({ width: Math.max(320, chart.clientWidth), height: 320 });
-});
+function fail(code: string, message: string): void {
+  showError(code, message);
+  show('summary', `Stopped by an error${losses.length > 0 ? `, after step ${losses.length}` : ''}.`);
+  if (find('variant').textContent === '–') show('reason', 'No build is running.');
+  enter('error');
+}
 
-function add(reports: readonly Report[]): void {
+const send = (command: Command): void => {
+  worker.postMessage(command);
+};
+
+function start(): void {
+  if (!find<HTMLFormElement>('controls').reportValidity()) return;
+  run++;
+  [losses, smooth, told] = [[], [], 0];
+  steps = Number(stepsField.value);
+  chart.clear(steps);
+  watch([]);
+  find('error').hidden = true;
+  find('wrong-section').hidden = true;
+  for (const id of ['loss', 'rate', 'accuracy']) show(id, '–');
+  find('accuracy').classList.remove('known');
+  show('losses', '');
+  show('step', `0 / ${steps}`);
+  progress.value = 0;
+  show('summary', `Training from seed ${seedField.value}, for ${steps} steps.`);
+  nameOtherPage();
+  enter('training');
+  send({ type: 'start', run, options: { seed: Number(seedField.value), steps, batchSize } });
+}
+
+/** The page with the other headers, for the same run. */
+function nameOtherPage(): void {
+  const plain = location.pathname.endsWith('/plain/');
+  find('isolated').hidden = plain;
+  find('plain').hidden = !plain;
+  const query = new URLSearchParams({ seed: seedField.value, steps: stepsField.value });
+  if (values.batch !== undefined) query.set('batch', values.batch);
+  for (const id of ['to-plain', 'to-isolated']) {
+    const link = find<HTMLAnchorElement>(id);
+    link.href = `${link.pathname}${run === 0 ? '' : `?${query.toString()}`}`;
+  }
+}
+
+const grouped = (count: number): string => count.toLocaleString('en');
+const latest = (): string => (smooth.at(-1) ?? 0).toFixed(2);
+const sofar = (): string => `loss ${latest()}, down from ${(losses[0] ?? 0).toFixed(2)} at the first step`;
+
+function report({ reports, answers }: Message & { type: 'reports' }): void {
   for (const { loss } of reports) {
     losses.push(loss);
-    smooth.push(0.95 * (smooth.at(-1) ?? loss) + 0.05 * loss);
+    smooth.push(0.9 * (smooth.at(-1) ?? loss) + 0.1 * loss);
   }
+  watch(answers);
   const last = reports.at(-1);
   if (!last) return;
-  plot.setData([losses.map((_, i) => i + 1), losses, smooth]);
+  chart.draw(losses, smooth);
   show('step', `${last.step} / ${steps}`);
-  show('loss', last.loss.toFixed(4));
-  show('rate', `${Math.round(last.rate)} images/s`);
+  show('loss', last.loss.toFixed(3));
+  show('rate', grouped(Math.round(last.rate)));
+  progress.value = last.step / steps;
+  // Read aloud, so not more often than a tenth of the run.
+  const tenth = Math.floor((10 * last.step) / steps);
+  if (tenth > told && state === 'training') {
+    told = tenth;
+    show('summary', `Step ${last.step} of ${steps}: ${sofar()}.`);
+  }
+  if (last.step === steps) {
+    show('accuracy', '…');
+    enter('testing');
+  }
 }
 
-function finish(state: 'done' | 'error', text: string): void {
+function finish({ accuracy, tested, wrong }: Message & { type: 'done' }): void {
+  const percent = `${(100 * accuracy).toFixed(2)} %`;
+  show('accuracy', percent);
+  find('accuracy').classList.add('known');
   show('losses', JSON.stringify(losses));
-  show('accuracy', text);
-  document.body.dataset.state = state;
+  show(
+    'summary',
+    `Done after ${steps} steps: ${sofar()}. It reads ${percent} of ${grouped(tested)} test digits right.`,
+  );
+  if (wrong.length > 0) {
+    const count = Math.round((1 - accuracy) * tested);
+    show(
+      'wrong-text',
+      wrong.length < count
+        ? `${grouped(count)} of ${grouped(tested)} test digits. The first ${wrong.length} of them:`
+        : `${grouped(count)} of ${grouped(tested)} test digits:`,
+    );
+    digitRow(find('wrong'), wrong, true)(wrong.map(({ answer }) => answer));
+    find('wrong-section').hidden = false;
+  }
+  enter('done');
 }
 
 const worker = new Worker(new URL('worker.js', import.meta.url), { type: 'module' });
-worker.onmessage = ({ data }: MessageEvent<Message>) => {
-  if (data.type === 'ready') {
-    show('variant', data.variant);
-    show('threads', String(data.threads));
-    show('reason', `${data.code}: ${data.message}`);
-    document.body.dataset.state = 'training';
-  } else if (data.type === 'reports') add(data.reports);
-  else if (data.type === 'done') finish('done', `${(100 * data.accuracy).toFixed(2)} %`);
-  else finish('error', data.message);
-};
 worker.onerror = (event) => {
-  finish('error', event.message || 'the worker did not start');
+  fail('worker', event.message || 'the worker did not start');
 };
-const start: Start = {
-  seed: Number(query.get('seed') ?? defaults.seed),
-  steps,
-  batchSize: Number(query.get('batch') ?? defaults.batchSize),
-  variant: (query.get('variant') ?? 'auto') as Start['variant'],
-  ...(threads === null ? {} : { threads: Number(threads) }),
+worker.onmessage = ({ data }: MessageEvent<Message>) => {
+  if ('run' in data && data.run !== run) return;
+  switch (data.type) {
+    case 'build': {
+      show('variant', data.variant);
+      show('threads', String(data.threads));
+      const count = data.threads === 1 ? 'one thread' : `${data.threads} threads`;
+      show('reason', `The ${data.variant} build, on ${count}: ${data.message}.`);
+      find('reason').dataset.code = data.code;
+      break;
+    }
+    case 'ready':
+      watch = digitRow(find('digits'), data.samples);
+      show('summary', 'Ready. Press Start to train.');
+      enter('ready');
+      // An address that names a run is asking for it.
+      if (problems.length === 0 && location.search !== '') start();
+      break;
+    case 'reports':
+      report(data);
+      break;
+    case 'paused':
+      if (state !== 'training') break;
+      show('summary', `Paused after step ${losses.length} of ${steps}: ${sofar()}.`);
+      enter('paused');
+      break;
+    case 'done':
+      finish(data);
+      break;
+    case 'error':
+      fail(data.code, data.message);
+  }
+};
+
+primary.addEventListener('click', () => {
+  if (state === 'training') send({ type: 'pause' });
+  else if (state === 'paused') {
+    show('summary', `Training again, from step ${losses.length + 1} of ${steps}.`);
+    enter('training');
+    send({ type: 'resume' });
+  } else if (state !== 'testing') start();
+});
+find('controls').addEventListener('submit', (event) => {
+  event.preventDefault();
+  start();
+});
+another.addEventListener('click', () => {
+  seedField.value = String((Number(seedField.value) + 1) % Number.MAX_SAFE_INTEGER);
+  start();
+});
+
+if (problems.length > 0) showError('setting', problems.join('. '));
+nameOtherPage();
+const threads = values.threads;
+send({
+  type: 'open',
+  variant: (values.variant ?? 'auto') as 'auto' | 'threads' | 'single',
+  ...(threads === undefined ? {} : { threads: Number(threads) }),
   source: new URL('data/', location.href).href,
-};
-worker.postMessage(start);
+});

@@ -1,7 +1,7 @@
 // The training loop that the Node script and the page share. Everything that decides a bit of the losses is here or in
 // the model: data order, initial values, schedule. Drawing and printing is not.
 
-import { crossEntropy, manualSeed, noGrad, scope } from 'omnigrad';
+import { type Tensor, crossEntropy, manualSeed, noGrad, scope } from 'omnigrad';
 import { DataLoader, type MnistDataset } from 'omnigrad/data';
 import * as optim from 'omnigrad/optim';
 import { DigitNet } from './model.js';
@@ -19,8 +19,15 @@ export interface Report {
   /** From 1. */
   readonly step: number;
   readonly loss: number;
-  /** Images a second since the start. */
+  /** Images a second since the start, over the time spent in training: pauses and drawing do not count. */
   readonly rate: number;
+}
+
+/** What the network reads in an image. */
+export interface Answer {
+  readonly digit: number;
+  /** How sure it is, 0 to 1. */
+  readonly share: number;
 }
 
 /** A network in training. */
@@ -40,27 +47,54 @@ export class Training {
     const { seed, steps, batchSize } = this.#options;
     const optimizer = new optim.AdamW(this.net.parameters(), { lr: peakRate });
     const loader = new DataLoader(data, { batchSize, shuffle: true, seed, dropLast: true });
-    const start = performance.now();
     let step = 0;
-    while (step < steps) {
-      for await (const [images, labels] of loader) {
-        optimizer.lr = rateAt(step, steps);
-        const loss = optimizer.minimize(() => crossEntropy(this.net.call(images), labels));
-        step++;
-        yield { step, loss, rate: (step * batchSize * 1000) / (performance.now() - start) };
-        if (step >= steps) break;
+    let busy = 0;
+    let resumed = performance.now();
+    try {
+      while (step < steps) {
+        for await (const [images, labels] of loader) {
+          optimizer.lr = rateAt(step, steps);
+          const loss = optimizer.minimize(() => crossEntropy(this.net.call(images), labels));
+          step++;
+          busy += performance.now() - resumed;
+          yield { step, loss, rate: (step * batchSize * 1000) / busy };
+          resumed = performance.now();
+          if (step >= steps) break;
+        }
       }
+    } finally {
+      optimizer.dispose();
     }
-    optimizer.dispose();
   }
 
-  /** The share of `data` that the network reads right, 0 to 1. */
-  async accuracy(data: MnistDataset): Promise<number> {
-    let right = 0;
+  /** What it reads in images [N, 1, 28, 28]. Draws no random number, so training goes on as if nobody had asked. */
+  read(images: Tensor): Answer[] {
+    return noGrad(() =>
+      scope(() => {
+        const shares = this.net.call(images).softmax(1);
+        const sure = Array.from(shares.amax(1).toTypedArray(), Number);
+        const digits = Array.from(shares.argmax(1).toTypedArray(), Number);
+        return digits.map((digit, i) => ({ digit, share: sure[i] ?? 0 }));
+      }),
+    );
+  }
+
+  /** The share of `data` that the network reads right, 0 to 1, and the numbers of the samples that it does not. */
+  async test(data: MnistDataset): Promise<{ accuracy: number; wrong: number[] }> {
+    const wrong: number[] = [];
+    let sample = 0;
     for await (const [images, labels] of new DataLoader(data, { batchSize: 500 })) {
-      right += noGrad(() => scope(() => this.net.call(images).argmax(1).eq(labels).sum().item()));
+      const truth = labels.toTypedArray();
+      this.read(images).forEach(({ digit }, i) => {
+        if (digit !== Number(truth[i])) wrong.push(sample + i);
+      });
+      sample += truth.length;
     }
-    return right / data.length;
+    return { accuracy: (data.length - wrong.length) / data.length, wrong };
+  }
+
+  dispose(): void {
+    this.net.dispose();
   }
 }
 
