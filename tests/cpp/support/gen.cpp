@@ -67,6 +67,11 @@ Tensor make(const Dims& shape, DType dtype, const F& value) {
 }  // namespace
 
 Tensor Gen::tensor(const Dims& shape, double low, double high, DType type) {
+  if (is_half(type)) {
+    Tensor half = Tensor::empty(shape, type);
+    half.assign(tensor(shape, low, high, DType::float32));
+    return half;
+  }
   const double scale = is_floating(type) ? 1 : 4;
   return make(shape, type, [&](int64_t) { return scale * real(low, high); });
 }
