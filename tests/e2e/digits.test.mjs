@@ -125,6 +125,24 @@ test('paused, resumed and restarted, the losses are the same', async () => {
   await close(page, complaints);
 });
 
+test('the page follows the theme and fits a phone', async () => {
+  const { page, complaints } = await open('/');
+  const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  await page.emulateMedia({ colorScheme: 'light' });
+  const light = await background();
+  await page.emulateMedia({ colorScheme: 'dark' });
+  assert.notEqual(await background(), light);
+  await page.setViewportSize({ width: 360, height: 740 });
+  await inState(page, 'ready');
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
+  assert.doesNotMatch(await page.textContent('.u-legend'), /--/);
+  await page.click('#to-plain');
+  await page.waitForURL('**/plain/');
+  await page.click('#to-isolated');
+  await page.waitForURL(`${base}/`);
+  await close(page, complaints);
+});
+
 test('a bad address and a build that cannot run are told, with what to do', async () => {
   const { page, complaints } = await open('/plain/?steps=abc');
   await inState(page, 'ready');
