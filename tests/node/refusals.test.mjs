@@ -294,6 +294,62 @@ describe('schedules', () => {
   ]);
 });
 
+describe('making tensors', () => {
+  refused([
+    [() => og.tensor([1.5], { dtype: 'int64' }), 'tensor', /1.5 is no whole number; .*int64/],
+    [() => og.tensor([1.5], { dtype: 'int32' }), 'tensor', /1.5 is no whole number/],
+    [() => og.tensor([2n ** 70n]), 'tensor', /1180591620717411303424n does not fit int64/],
+    [() => og.tensor([3e9], { dtype: 'int32' }), 'tensor', /3000000000 does not fit int32, .* 2147483647/],
+    [() => og.tensor([NaN], { dtype: 'int32' }), 'tensor', /NaN is no whole number/],
+    [() => og.tensor([256], { dtype: 'uint8' }), 'tensor', /256 does not fit uint8, which is 0 to 255/],
+    [() => og.tensor(new Float32Array([1e20]), { dtype: 'int64' }), 'tensor', /does not fit int64/],
+    [() => og.tensor(new Int8Array(2)), 'tensor', /no dtype/],
+    [() => og.tensor(new DataView(new ArrayBuffer(2))), 'tensor', /DataView/],
+    [() => og.tensor([1], { dtype: 'float128' }), 'tensor', /dtype is 'float128'; it must be one of float32/],
+    [() => og.tensor([1], { shape: 1 }), 'tensor', /shape is 1; it must be a list/],
+    [() => og.tensor([1], { requiresGrad: 1 }), 'tensor', /requiresGrad is 1/],
+    [() => og.tensor([1], { require_grad: true }), 'tensor', /'require_grad'/],
+    [() => og.tensor(['1']), 'tensor', /got '1'/],
+    [() => og.tensor([og.ones([])]), 'tensor', /got an object of Tensor/],
+    [() => og.tensor(), 'tensor', /got undefined/],
+    [() => og.zeros([2n]), 'zeros', /shape is \[2n\]/],
+    [() => og.zeros(2, 3), 'zeros', /shape is 2; .*e.g. \[2, 3\]/],
+    [() => og.ones([2, -1]), 'ones', /shape is \[2, -1\]/],
+    [() => og.ones([2], 'float64'), 'ones', /options must be an object/],
+    [() => og.zerosLike([2]), 'zerosLike', /x is \[2\]; it must be a Tensor/],
+    [() => og.full([2]), 'full', /value is undefined; it must be a number/],
+    [() => og.full([2], 300, { dtype: 'uint8' }), 'full', /300 does not fit uint8/],
+    [() => og.arange(), 'arange', /stop is undefined/],
+    [() => og.arange(0, '3'), 'arange', /options must be an object/],
+    [() => og.arange(0, 1e15), 'arange', /memory/],
+    [() => og.linspace(0, 1, 2 ** 32), 'linspace', /memory/],
+    [() => og.linspace(0, NaN, 2), 'linspace', /stop is NaN/],
+    [() => og.linspace(0, 1), 'linspace', /steps is undefined/],
+    [() => og.eye(1e8), 'full', /memory/],
+    [() => og.eye(-1), 'eye', /n is -1/],
+    [() => og.eye(2, '3'), 'eye', /m is '3'/],
+  ]);
+});
+
+describe('arguments one by one', () => {
+  const x = og.ones([2, 3]);
+  refused([
+    [() => x.permute(1, 0), 'permute', /permute\(\[1, 0\]\)/],
+    [() => x.reshape(3, 2), 'reshape', /reshape\(\[3, 2\]\)/],
+    [() => x.sum(0, 1), 'sum', /options must be an object.*a list such as/],
+    [() => x.relu(x), 'relu', /takes at most 0 arguments; got 1/],
+    [() => x.at(1n), 'at', /1n is no index/],
+    [() => x.reshape([2n, 3n]), 'reshape', /\[2n, 3n\]/],
+  ]);
+});
+
+describe('init', () => {
+  refused([
+    [() => og.init(null), 'init', /options must be an object.*got null/],
+    [() => og.init('single'), 'init', /options must be an object/],
+  ]);
+});
+
 describe('random tensors', () => {
   refused([
     [() => og.randn([2], { generator: 42 }), 'normal', /generator is 42; it must be a Generator/],

@@ -51,7 +51,23 @@ describe('making and reading', () => {
       ],
     ],
     [() => og.tensor(3), 'float32', [], 3],
-    [() => og.tensor([1.5, 2], { dtype: 'int32' }), 'int32', [2], [1, 2]],
+    [() => og.tensor([1, 2], { dtype: 'int32' }), 'int32', [2], [1, 2]],
+    [() => og.tensor([NaN, 0, 2], { dtype: 'bool' }), 'bool', [3], [true, false, true]],
+    [() => og.tensor(new Uint8ClampedArray([0, 255])), 'uint8', [2], [0, 255]],
+    [() => og.tensor([-(2n ** 63n), 2n ** 63n - 1n]).at([0, 0]), 'int64', [0], []],
+    [() => og.tensor([255], { dtype: 'uint8' }), 'uint8', [1], [255]],
+    [() => og.linspace(0, 1, 3, { dtype: 'int64' }), 'int64', [3], [0, 0, 1]],
+    [
+      () => og.eye(2, { dtype: 'float64' }),
+      'float64',
+      [2, 2],
+      [
+        [1, 0],
+        [0, 1],
+      ],
+    ],
+    [() => og.eye(3, 1), 'float32', [3, 1], [[1], [0], [0]]],
+    [() => og.eye(0), 'float32', [0, 0], []],
     [() => og.zeros([2, 0]), 'float32', [2, 0], [[], []]],
     [() => og.full([2], 7), 'float32', [2], [7, 7]],
     [() => og.arange(0, 10, 4), 'float32', [3], [0, 4, 8]],
@@ -103,9 +119,6 @@ describe('making and reading', () => {
       () => og.rand([1], bad),
       () => og.randint(0, 2, [1], bad),
       () => og.randperm(3, bad),
-      () => og.randn(3),
-      () => og.rand([-1]),
-      () => og.full([0.5], 1),
     ]) {
       assert.equal(code(make), 'option', make.toString());
     }
@@ -113,10 +126,14 @@ describe('making and reading', () => {
       code(() => og.randn([1], { dtype: 'int32' })),
       'dtype',
     );
-    assert.equal(
-      code(() => og.zeros([-1])),
-      'shape',
-    );
+    for (const make of [
+      () => og.zeros([-1]),
+      () => og.randn(3),
+      () => og.rand([-1]),
+      () => og.full([0.5], 1),
+    ]) {
+      assert.equal(code(make), 'shape', make.toString());
+    }
   });
 
   test('item wants one element; int64 above 2^53 has no number', () => {

@@ -2,9 +2,9 @@
 
 import { zerosLike } from './create.js';
 import { tensorHandle } from './dispatch.js';
-import { failure } from './errors.js';
+import { failure, shown } from './errors.js';
 import { stack } from './ops.generated.js';
-import { aTensor, anything, boolean, checkOptions, checkValue, func, shown } from './options.js';
+import { aTensor, anything, boolean, checkOptions, checkValue, func } from './options.js';
 import { runtime } from './runtime.js';
 import { refusePromise, scope } from './scope.js';
 import { Tensor, wrap } from './tensor.js';

@@ -1,16 +1,26 @@
 // Tensors from JavaScript values, and the constant ones. Dtype rules: numbers make float32, booleans bool, bigints
 // int64, typed arrays keep theirs.
 
-import { type DType, type TypedArray, dtypeOfArray, isFloating, isHalf } from './dtype.js';
-import { checkedOptions } from './dispatch.js';
-import { failure } from './errors.js';
+import { type DType, type TypedArray, dtypeOfArray, dtypes, isFloating, isHalf, rangeOf } from './dtype.js';
+import { failure, shown } from './errors.js';
 import * as ops from './ops.generated.js';
+import {
+  aTensor,
+  boolean,
+  checkOptions,
+  checkValue,
+  dtypeOf,
+  finite,
+  number,
+  shape as shapeRule,
+  whole,
+} from './options.js';
 import { scope } from './scope.js';
 import { createHandle, runtime } from './runtime.js';
 import { Tensor, wrap } from './tensor.js';
 
 /** What `tensor` takes: a value, nested arrays of values of equal lengths, or a typed array. */
-export type TensorData = number | boolean | bigint | TypedArray | readonly TensorData[];
+export type TensorData = number | boolean | bigint | TypedArray | Uint8ClampedArray | readonly TensorData[];
 
 export interface CreateOptions {
   /** Default: told by the data; float32 for the constant ones. */
@@ -19,7 +29,7 @@ export interface CreateOptions {
   readonly requiresGrad?: boolean;
 }
 
-const createOptions = ['dtype', 'requiresGrad'];
+const createRules = { dtype: dtypeOf(...dtypes), requiresGrad: boolean };
 
 /** A new tensor with these elements; `shape` arranges a flat or typed array. */
 export function tensor(
@@ -27,12 +37,13 @@ export function tensor(
   options: CreateOptions & { readonly shape?: readonly number[] } = {},
 ): Tensor {
   const rt = runtime('tensor');
-  checkedOptions('tensor', options, [...createOptions, 'shape']);
+  checkOptions('tensor', options, { ...createRules, shape: shapeRule });
   const typed = ArrayBuffer.isView(data);
+  if (typed && !('length' in data)) throw failure('tensor', 'argument', 'a DataView has no elements');
   const { flat, shape: found } = typed ? { flat: data, shape: [data.length] } : flatten(data);
   const shape = options.shape ?? found;
   const count = shape.reduce((product, size) => product * size, 1);
-  if (!shape.every((size) => Number.isSafeInteger(size) && size >= 0) || count !== flat.length) {
+  if (count !== flat.length) {
     throw failure('tensor', 'shape', `${flat.length} elements do not fill shape [${shape.join(', ')}]`);
   }
   const dtype = options.dtype ?? (typed ? dtypeOfArray(data) : dtypeOfValue(flat[0]));
@@ -43,11 +54,15 @@ export function tensor(
   if (isHalf(dtype) && !(data instanceof Uint16Array)) {
     return scope(() => ops.cast(tensor(data, { shape, dtype: 'float32' }), dtype));
   }
+  checkRange('tensor', flat, dtype);
   const { handle, elements } = createHandle(rt, dtype, shape, 'tensor');
   const made = wrap(handle);
   fill(elements, flat, dtype);
   return withGrad(made, options);
 }
+
+// NaN is not zero, as in every cast to bool.
+const isTrue = (value: unknown): boolean => Boolean(value) || Number.isNaN(value);
 
 type Flat = ArrayLike<number | boolean | bigint>;
 
@@ -59,8 +74,25 @@ function fill(target: TypedArray, source: Flat, dtype: DType): void {
   } else {
     const numbers = target;
     for (let i = 0; i < numbers.length; i++) {
-      numbers[i] = dtype === 'bool' ? Number(Boolean(source[i])) : Number(source[i]);
+      numbers[i] = dtype === 'bool' ? Number(isTrue(source[i])) : Number(source[i]);
     }
+  }
+}
+
+// Integers are given as they are, or refused: nothing is cut off and nothing wraps around.
+function checkRange(op: string, values: Flat, dtype: DType): void {
+  const range = rangeOf(dtype);
+  if (!range || (ArrayBuffer.isView(values) && dtypeOfArray(values) === dtype)) return;
+  const [least, most] = range;
+  // By number: an ArrayLike is no Iterable.
+  // eslint-disable-next-line @typescript-eslint/prefer-for-of
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i] as number | boolean | bigint;
+    if (typeof value === 'boolean') continue;
+    if (typeof value === 'number' && !Number.isInteger(value))
+      throw failure(op, 'range', `${value} is no whole number; for ${dtype} cut it off first, or cast`);
+    if (value < least || value > most)
+      throw failure(op, 'range', `${shown(value)} does not fit ${dtype}, which is ${least} to ${most}`);
   }
 }
 
@@ -72,7 +104,7 @@ function flatten(data: TensorData): { flat: Flat; shape: number[] } {
     if (!Array.isArray(value)) {
       if (depth !== shape.length) throw failure('tensor', 'shape', 'nested arrays are ragged');
       if (typeof value !== 'number' && typeof value !== 'boolean' && typeof value !== 'bigint') {
-        throw failure('tensor', 'argument', `elements are numbers, booleans or bigints; got ${typeof value}`);
+        throw failure('tensor', 'argument', `elements are numbers, booleans or bigints; got ${shown(value)}`);
       }
       flat.push(value);
       return;
@@ -106,28 +138,40 @@ export function withGrad(made: Tensor, options: CreateOptions): Tensor {
 
 /** Every element `value`. */
 export function full(shape: readonly number[], value: number, options: CreateOptions = {}): Tensor {
-  checkedOptions('full', options, createOptions);
-  return withGrad(ops.full(shape, value, { dtype: options.dtype ?? 'float32' }), options);
+  return filled('full', shape, value, options);
+}
+
+function filled(op: string, shape: readonly number[], value: number, options: CreateOptions): Tensor {
+  checkValue(op, 'shape', shape, shapeRule);
+  checkValue(op, 'value', value, number);
+  checkOptions(op, options, createRules);
+  const { dtype = 'float32' } = options;
+  checkRange(op, [value], dtype);
+  return withGrad(ops.full(shape, value, { dtype }), options);
 }
 
 /** Every element 0. */
 export function zeros(shape: readonly number[], options: CreateOptions = {}): Tensor {
-  return full(shape, 0, options);
+  return filled('zeros', shape, 0, options);
 }
 
 /** Every element 1. */
 export function ones(shape: readonly number[], options: CreateOptions = {}): Tensor {
-  return full(shape, 1, options);
+  return filled('ones', shape, 1, options);
 }
 
 /** Zeros of another tensor's shape and dtype. */
 export function zerosLike(x: Tensor, options: CreateOptions = {}): Tensor {
-  return zeros(x.shape, { dtype: x.dtype, ...options });
+  checkValue('zerosLike', 'x', x, aTensor);
+  checkOptions('zerosLike', options, createRules);
+  return zeros(x.shape, { ...options, dtype: options.dtype ?? x.dtype });
 }
 
 /** Ones of another tensor's shape and dtype. */
 export function onesLike(x: Tensor, options: CreateOptions = {}): Tensor {
-  return ones(x.shape, { dtype: x.dtype, ...options });
+  checkValue('onesLike', 'x', x, aTensor);
+  checkOptions('onesLike', options, createRules);
+  return ones(x.shape, { ...options, dtype: options.dtype ?? x.dtype });
 }
 
 /** `start, start + step, ...` up to but not including `stop`; `arange(stop)` starts at 0. Shape [ceil(range / step)]. */
@@ -136,8 +180,9 @@ export function arange(start: number, stop: number, options?: CreateOptions): Te
 export function arange(start: number, stop: number, step: number, options?: CreateOptions): Tensor;
 export function arange(...args: (number | CreateOptions | undefined)[]): Tensor {
   const numbers = args.filter((arg) => typeof arg === 'number');
-  const options = args.find((arg) => typeof arg === 'object') ?? {};
-  checkedOptions('arange', options, createOptions);
+  const options = (args.slice(numbers.length).find((arg) => arg !== undefined) ?? {}) as CreateOptions;
+  if (numbers.length === 0) checkValue('arange', 'stop', args[0], number);
+  checkOptions('arange', options, createRules);
   const [start = 0, stop = 0, step = 1] = numbers.length === 1 ? [0, numbers[0]] : numbers;
   if (step === 0 || !Number.isFinite((stop - start) / step)) {
     throw failure(
@@ -151,20 +196,40 @@ export function arange(...args: (number | CreateOptions | undefined)[]): Tensor 
 
 /** `steps` evenly spaced values from `start` to `stop`, both included. */
 export function linspace(start: number, stop: number, steps: number, options: CreateOptions = {}): Tensor {
-  if (!Number.isSafeInteger(steps) || steps < 0) {
-    throw failure('linspace', 'option', `steps is ${steps}; it is a whole number from 0`);
-  }
+  checkValue('linspace', 'start', start, finite);
+  checkValue('linspace', 'stop', stop, finite);
+  checkValue('linspace', 'steps', steps, whole());
+  checkOptions('linspace', options, createRules);
+  const { dtype = 'float32' } = options;
+  // The module's memory holds no more, and neither should JavaScript's on the way there.
+  if (steps > mostElements) throw failure('linspace', 'memory', `out of memory: ${steps} elements`);
   const gap = steps > 1 ? (stop - start) / (steps - 1) : 0;
   // From both ends, as PyTorch does: the last value is `stop` exactly.
-  const values = Float64Array.from({ length: steps }, (_, i) =>
-    i < steps / 2 ? start + gap * i : stop - gap * (steps - 1 - i),
-  );
-  return tensor(values, { ...options, dtype: options.dtype ?? 'float32' });
+  const values = new Float64Array(steps);
+  for (let i = 0; i < steps; i++) values[i] = i < steps / 2 ? start + gap * i : stop - gap * (steps - 1 - i);
+  if (rangeOf(dtype)) for (let i = 0; i < steps; i++) values[i] = Math.trunc(values[i] ?? 0);
+  return tensor(values, { ...options, dtype });
 }
 
+const mostElements = 0x10000000;
+
 /** The identity matrix, [n, m]; m defaults to n. */
-export function eye(n: number, m = n, options: CreateOptions = {}): Tensor {
-  const values = new Float32Array(n * m);
-  for (let i = 0; i < Math.min(n, m); i++) values[i * m + i] = 1;
-  return tensor(values, { ...options, shape: [n, m] });
+export function eye(n: number, options?: CreateOptions): Tensor;
+export function eye(n: number, m?: number, options?: CreateOptions): Tensor;
+export function eye(n: number, second: number | CreateOptions = n, third: CreateOptions = {}): Tensor {
+  const [m, options]: [number, CreateOptions] = typeof second === 'object' ? [n, second] : [second, third];
+  checkValue('eye', 'n', n, whole());
+  checkValue('eye', 'm', m, whole());
+  checkOptions('eye', options, createRules);
+  const { requiresGrad, ...rest } = options;
+  const made = zeros([n, m], rest);
+  const diagonal = Math.min(n, m);
+  if (diagonal > 0)
+    scope(() =>
+      made
+        .reshape([-1])
+        .at([0, (diagonal - 1) * (m + 1) + 1, m + 1])
+        .fill_(1),
+    );
+  return withGrad(made, requiresGrad === undefined ? {} : { requiresGrad });
 }

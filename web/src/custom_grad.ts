@@ -2,8 +2,8 @@
 
 import { noGrad } from './autograd.js';
 import { tensorHandle } from './dispatch.js';
-import { failure } from './errors.js';
-import { aTensor, checkValue, func, shown } from './options.js';
+import { failure, shown } from './errors.js';
+import { aTensor, checkValue, func } from './options.js';
 import { runtime } from './runtime.js';
 import { scope } from './scope.js';
 import { Tensor, handleOf, wrap } from './tensor.js';
@@ -58,7 +58,8 @@ export function customGrad<A extends Tensor[]>(
           if (g === null || g === undefined) return 0;
           return tensorHandle('customGrad', `gradient ${i}`, g);
         });
-        rt.scratch.set(handles.map((handle) => (handle === 0 ? 0 : rt.module.alias(handle))));
+        const aliases = handles.map((handle) => (handle === 0 ? 0 : rt.module.alias(handle)));
+        rt.scratch.set(aliases); // a view of the memory as it is now: aliases may have made it grow
       });
     };
     rt.check(rt.module.customGrad(inputs.length, 1, pullBack), 'customGrad');

@@ -1,6 +1,7 @@
 // Calls of ops by name: what the generated functions are made of. Turns tensors into handles, handles into tensors.
 
-import { failure } from './errors.js';
+import { describe, failure } from './errors.js';
+import { checkedOptions } from './options.js';
 import { at, runtime } from './runtime.js';
 import { Tensor, handleOf, wrap } from './tensor.js';
 import { Pen, type WireInput } from './wire.js';
@@ -69,33 +70,6 @@ export function oneOrMany(
   return first && results.length === 1 ? first : results;
 }
 
-/** Refuses options that the function does not have, naming those it has. */
-export function checkedOptions(
-  op: string,
-  options: unknown,
-  allowed: readonly string[],
-): Record<string, unknown> {
-  if (
-    typeof options !== 'object' ||
-    options === null ||
-    Array.isArray(options) ||
-    options instanceof Tensor
-  ) {
-    throw failure(
-      op,
-      'option',
-      `options must be an object, e.g. { ${allowed[0] ?? ''} }; got ${describe(options)}`,
-    );
-  }
-  for (const key of Object.keys(options)) {
-    if (!allowed.includes(key)) {
-      const list = allowed.length > 0 ? `allowed: ${allowed.join(', ')}` : 'it has none';
-      throw failure(op, 'option', `unknown option '${key}'; ${list}`);
-    }
-  }
-  return options as Record<string, unknown>;
-}
-
 function wireInput(
   op: string,
   name: string,
@@ -118,14 +92,4 @@ export function tensorHandle(op: string, name: string, value: unknown): number {
   if (!(value instanceof Tensor))
     throw failure(op, 'argument', `${name} must be a Tensor; got ${describe(value)}`);
   return handleOf(value, op);
-}
-
-/** What a value is, for an error. */
-export function describe(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  if (Array.isArray(value)) return 'an array';
-  if (typeof value === 'string' || typeof value === 'boolean')
-    return `${typeof value} ${JSON.stringify(value)}`;
-  if (typeof value !== 'object') return `a ${typeof value}`;
-  return `an object of ${value.constructor.name}`;
 }

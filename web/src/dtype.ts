@@ -47,6 +47,17 @@ export function itemSize(dtype: DType): number {
   return constructors[dtype].BYTES_PER_ELEMENT;
 }
 
+const ranges: Partial<Record<DType, readonly [number | bigint, number | bigint]>> = {
+  int32: [-2147483648, 2147483647],
+  int64: [-(1n << 63n), (1n << 63n) - 1n],
+  uint8: [0, 255],
+};
+
+/** The least and the greatest value of an integer dtype; undefined for the others. */
+export function rangeOf(dtype: DType): readonly [number | bigint, number | bigint] | undefined {
+  return ranges[dtype];
+}
+
 /** True for float32 and float64. */
 export function isFloating(dtype: DType): boolean {
   return dtype === 'float32' || dtype === 'float64';
@@ -63,6 +74,6 @@ export function dtypeOfArray(array: ArrayBufferView): DType | undefined {
   if (array instanceof Float64Array) return 'float64';
   if (array instanceof Int32Array) return 'int32';
   if (array instanceof BigInt64Array) return 'int64';
-  if (array instanceof Uint8Array) return 'uint8';
+  if (array instanceof Uint8Array || array instanceof Uint8ClampedArray) return 'uint8';
   return undefined;
 }

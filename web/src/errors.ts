@@ -38,3 +38,23 @@ export class OmnigradError extends Error {
 export function failure(op: string, code: string, text: string, cause?: unknown): OmnigradError {
   return new OmnigradError(`${op}: ${text}`, { op, code, cause });
 }
+
+/** What a value is, for an error. */
+export function describe(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'string' || typeof value === 'boolean')
+    return `${typeof value} ${JSON.stringify(value)}`;
+  if (typeof value !== 'object') return `a ${typeof value}`;
+  const name = (value as { constructor?: { name?: unknown } }).constructor?.name;
+  return typeof name === 'string' ? `an object of ${name}` : 'an object';
+}
+
+/** A value as an error shows it: short, and telling its type. */
+export function shown(value: unknown): string {
+  if (typeof value === 'string') return `'${value}'`;
+  if (typeof value === 'bigint') return `${value}n`;
+  if (Array.isArray(value))
+    return value.length < 9 ? `[${value.map(shown).join(', ')}]` : `${value.length} values`;
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : describe(value);
+}

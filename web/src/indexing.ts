@@ -1,7 +1,7 @@
 // x.at(...): one dimension at a time, made of view ops and one gather. What is gathered is a copy: it is remembered
 // where it came from, so that writes into it reach there too (write_through.ts).
 
-import { failure } from './errors.js';
+import { failure, shown } from './errors.js';
 import { tensor } from './create.js';
 import * as ops from './ops.generated.js';
 import { type Tensor, isTensor } from './tensor.js';
@@ -105,7 +105,7 @@ function check(x: Tensor, indices: readonly Index[]): void {
       throw failure(
         'at',
         'index',
-        `${JSON.stringify(item)} is no index; use an integer, ':', '...', null, [start, stop?, step?] or a tensor`,
+        `${shown(item)} is no index; use an integer, ':', '...', null, [start, stop?, step?] or a tensor`,
       );
     }
     axis += used(item);

@@ -1,10 +1,15 @@
 // Rules for what callers give outside the ops of the schema (those are checked by wire.ts and the core): one table of
 // rules a function, one wording of refusals. Nothing here knows a function or its options.
 
-import { checkedOptions, describe } from './dispatch.js';
 import type { DType } from './dtype.js';
-import { failure } from './errors.js';
-import { isTensor } from './tensor.js';
+import { describe, failure, shown } from './errors.js';
+
+let isTensor = (_: unknown): boolean => false;
+
+/** Tells what a tensor is. This module imports nothing that takes part in a cycle: tables of rules are made on loading. */
+export function tensorTest(test: (value: unknown) => boolean): void {
+  isTensor = test;
+}
 
 /** What a value may be: a test, the words for it, and the code of the error. */
 export interface Rule {
@@ -38,6 +43,7 @@ export const belowOne: Rule = {
 };
 export const share: Rule = { text: 'a number from 0 to 1', test: (v) => isNumber(v) && v >= 0 && v <= 1 };
 
+export const number: Rule = { text: 'a number', test: isNumber };
 export const integer: Rule = { text: 'a whole number', test: (v) => Number.isSafeInteger(v) };
 export const whole = (least = 0): Rule => ({
   text: `a whole number from ${least}`,
@@ -86,6 +92,7 @@ export const required = (rule: Rule): Rule => ({ ...rule, required: true });
 /** A shape, in the words of whoever gave numbers one by one. */
 export const shape: Rule = {
   text: 'a list of whole numbers from 0, e.g. [2, 3]',
+  code: 'shape',
   test: (v) => Array.isArray(v) && v.every((size) => Number.isSafeInteger(size) && size >= 0),
 };
 
@@ -93,6 +100,29 @@ export const shape: Rule = {
 export function checkValue(op: string, name: string, value: unknown, rule: Rule): void {
   if (rule.test(value)) return;
   throw failure(op, rule.code ?? 'option', `${name} is ${shown(value)}; it must be ${rule.text}`);
+}
+
+/** Refuses options that the function does not have, naming those it has. */
+export function checkedOptions(
+  op: string,
+  options: unknown,
+  allowed: readonly string[],
+): Record<string, unknown> {
+  if (typeof options !== 'object' || options === null || Array.isArray(options) || isTensor(options)) {
+    throw failure(
+      op,
+      'option',
+      `options must be an object, e.g. { ${allowed[0] ?? ''} }; got ${describe(options)}` +
+        (typeof options === 'number' ? '; several numbers are one argument, a list such as [2, 3]' : ''),
+    );
+  }
+  for (const key of Object.keys(options)) {
+    if (!allowed.includes(key)) {
+      const list = allowed.length > 0 ? `allowed: ${allowed.join(', ')}` : 'it has none';
+      throw failure(op, 'option', `unknown option '${key}'; ${list}`);
+    }
+  }
+  return options as Record<string, unknown>;
 }
 
 /** Refuses options that have no rule, and values that break theirs; what is absent is fine unless it is required. */
@@ -109,13 +139,4 @@ export function items(op: string, name: string, value: unknown, rule: string): u
   if (typeof value === 'object' && value !== null && Symbol.iterator in value)
     return Array.from(value as Iterable<unknown>);
   throw failure(op, 'argument', `${name} is ${shown(value)}; it must be ${rule}`);
-}
-
-/** A value as an error shows it: short, and telling its type. */
-export function shown(value: unknown): string {
-  if (typeof value === 'string') return `'${value}'`;
-  if (typeof value === 'bigint') return `${value}n`;
-  if (Array.isArray(value))
-    return value.length < 9 ? `[${value.map(shown).join(', ')}]` : `${value.length} values`;
-  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : describe(value);
 }

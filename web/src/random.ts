@@ -3,10 +3,9 @@
 
 import { type CreateOptions, withGrad } from './create.js';
 import type { ComputeDType } from './dtype.js';
-import { checkedOptions } from './dispatch.js';
 import { failure } from './errors.js';
 import * as ops from './ops.generated.js';
-import { checkValue, dtypeOf, instance, shape as shapeRule, whole } from './options.js';
+import { checkValue, dtypeOf, instance, shape as shapeRule, whole, checkedOptions } from './options.js';
 import type { Tensor } from './tensor.js';
 
 /** A stream of random numbers. Two generators with one seed and offset give the same tensors. */

@@ -7,6 +7,7 @@ import { type DType, type TypedArray, isFloating, isHalf } from './dtype.js';
 import { failure } from './errors.js';
 import { type Index, index } from './indexing.js';
 import { type TensorMethods, methodTable } from './methods.generated.js';
+import { tensorTest } from './options.js';
 import { printTensor } from './print.js';
 import { type Meta, type Runtime, metaOf, readHandle, runtime, runtimeIfAny } from './runtime.js';
 import { type Frame, disposeSymbol, scope, track, untrack } from './scope.js';
@@ -30,6 +31,8 @@ export let wrap: (handle: number) => Tensor;
 /** The scope that will free a tensor, or undefined where the garbage collector will. Only for scope.ts. */
 export let ownerOf: (tensor: Tensor) => Frame | undefined;
 export let setOwner: (tensor: Tensor, owner: Frame | undefined) => void;
+
+tensorTest(isTensor);
 
 /** True for tensors of this copy of the library. */
 export function isTensor(value: unknown): value is Tensor {
@@ -67,7 +70,10 @@ export class Tensor {
       Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
     };
     for (const [name, fn] of Object.entries(methodTable())) {
+      // Those that write in place are wrapped, and do not tell how many arguments they take.
+      const most = name.endsWith('_') ? Infinity : fn.length - 1;
       define(name, function (this: Tensor, ...rest: unknown[]) {
+        if (rest.length > most) throw tooMany(name, most, rest);
         return fn(this, ...rest);
       });
     }
@@ -209,6 +215,12 @@ export class Tensor {
     const { shape, dtype } = this.#info('toString');
     return printTensor(this.#values(), shape, dtype, isFloating(dtype) && this.requiresGrad);
   }
+}
+
+function tooMany(name: string, most: number, given: readonly unknown[]): Error {
+  const spread = given.every((value) => typeof value === 'number');
+  const hint = spread && most > 0 ? `; a list is one argument: ${name}([${given.join(', ')}])` : '';
+  return failure(name, 'argument', `takes at most ${most} arguments; got ${given.length}${hint}`);
 }
 
 function toNumber(value: number | bigint, op: string): number {

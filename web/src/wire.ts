@@ -1,7 +1,7 @@
 // How a call's arguments become doubles in the scratch area, driven by the schema. The format is told in
 // wasm/binding.cpp. Checks here are those of JavaScript types; shapes and values are the core's to check.
 
-import { failure } from './errors.js';
+import { failure, shown } from './errors.js';
 import type { OpSchema, OptionSchema } from './schema.js';
 
 /** What an input may be, once tensors are handles: `null` is absent, a weak scalar is its value. */
@@ -98,11 +98,6 @@ interface Place {
 
 function refuse({ op, option }: Place, value: unknown, rule: string): never {
   throw failure(op, 'option', `${option.name} is ${shown(value)}; it must be ${rule}`);
-}
-
-function shown(value: unknown): string {
-  if (typeof value === 'object' && value !== null) return JSON.stringify(value);
-  return typeof value === 'string' ? `'${value}'` : String(value);
 }
 
 function isInt(value: unknown): value is number {

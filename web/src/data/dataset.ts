@@ -1,7 +1,7 @@
 // What a data set is, and batches of one. Knows no file format.
 
-import { failure } from '../errors.js';
-import { boolean, checkOptions, shown, whole } from '../options.js';
+import { failure, shown } from '../errors.js';
+import { boolean, checkOptions, whole } from '../options.js';
 import { Generator, randperm } from '../random.js';
 import { Frame, adopt, scope, tensorsIn } from '../scope.js';
 

@@ -2,6 +2,7 @@
 
 import { type Assets, type Variant, assetUrls } from '../assets.js';
 import { failure } from '../errors.js';
+import { type Rule, boolean, checkOptions, instance, oneOf, positive, whole } from '../options.js';
 import { installRuntime, uninstallRuntime } from '../runtime.js';
 import { endPool } from './binding.js';
 import { type Features, features } from './features.js';
@@ -47,6 +48,11 @@ let running: Running | undefined;
  *   `start-timeout` or `memory` where no build came up.
  */
 export function init(options: InitOptions = {}): Promise<InitResult> {
+  try {
+    checkOptions('init', options, rules);
+  } catch (error) {
+    return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+  }
   if (running) {
     if (sameOptions(running.options, options)) return running.result;
     return Promise.reject(
@@ -69,7 +75,6 @@ export function terminate(): void {
 
 async function start(options: InitOptions, wanted: () => boolean): Promise<InitResult> {
   const found = features();
-  checkOptions(options);
   const selection = selectVariant(found, {
     ...(options.variant === undefined ? {} : { variant: options.variant }),
     ...(options.threads === undefined ? {} : { threads: options.threads }),
@@ -124,40 +129,24 @@ function withoutModule(options: InitOptions): InitOptions {
   return rest;
 }
 
-const known: Record<keyof InitOptions, true> = {
-  variant: true,
-  threads: true,
-  assets: true,
-  wasmModule: true,
-  maxMemory: true,
-  timeout: true,
-  deterministic: true,
+const rules: Record<keyof InitOptions, Rule> = {
+  variant: oneOf('auto', 'threads', 'single'),
+  threads: {
+    text: `a whole number from 1 to ${threadLimit}`,
+    test: (n) => whole(1).test(n) && Number(n) <= threadLimit,
+  },
+  assets: {
+    text: 'a URL, or those of each build',
+    test: (v) => typeof v === 'string' || typeof v === 'object',
+  },
+  wasmModule: instance(WebAssembly.Module),
+  maxMemory: positive,
+  timeout: positive,
+  deterministic: boolean,
 };
 
-function checkOptions(options: InitOptions): void {
-  for (const key of Object.keys(options)) {
-    if (!(key in known)) {
-      throw failure('init', 'option', `unknown option '${key}'; allowed: ${Object.keys(known).join(', ')}`);
-    }
-  }
-  const { variant = 'auto', threads = 1, maxMemory = largestMemory, timeout = 1 } = options;
-  if (!['auto', 'threads', 'single'].includes(variant)) {
-    throw failure(
-      'init',
-      'option',
-      `variant is ${JSON.stringify(variant)}; it is 'auto', 'threads' or 'single'`,
-    );
-  }
-  if (!Number.isInteger(threads) || threads < 1 || threads > threadLimit) {
-    throw failure('init', 'option', `threads is ${threads}; it is a whole number from 1 to ${threadLimit}`);
-  }
-  if (!(maxMemory > 0) || !(timeout > 0)) {
-    throw failure('init', 'option', 'maxMemory (bytes) and timeout (ms) are positive numbers');
-  }
-}
-
 function sameOptions(a: InitOptions, b: InitOptions): boolean {
-  const keys = Object.keys(known) as (keyof InitOptions)[];
+  const keys = Object.keys(rules) as (keyof InitOptions)[];
   return keys.every((key) => {
     if (a[key] === b[key]) return true;
     // Only asset URLs are compared by what they say; two compiled modules are the same if they are one object.

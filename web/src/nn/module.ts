@@ -2,8 +2,8 @@
 // `forward` in a scope. No layer here.
 
 import { noGrad } from '../autograd.js';
-import { failure } from '../errors.js';
-import { aTensor, boolean, checkOptions, checkValue, shown } from '../options.js';
+import { failure, shown } from '../errors.js';
+import { aTensor, boolean, checkOptions, checkValue } from '../options.js';
 import { keep, scope } from '../scope.js';
 import { type Tensor, isTensor } from '../tensor.js';
 

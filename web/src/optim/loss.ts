@@ -1,7 +1,7 @@
 // The function of a `minimize`: what it may give, and what comes of that.
 
-import { failure } from '../errors.js';
-import { atLeastZero, boolean, checkValue, either, func, shown, whole } from '../options.js';
+import { failure, shown } from '../errors.js';
+import { atLeastZero, boolean, checkValue, either, func, whole } from '../options.js';
 import { refusePromise } from '../scope.js';
 import { Tensor } from '../tensor.js';
 

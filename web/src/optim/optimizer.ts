@@ -3,7 +3,7 @@
 
 import { backward, enableGrad, noGrad } from '../autograd.js';
 import { zerosLike } from '../create.js';
-import { failure } from '../errors.js';
+import { failure, shown } from '../errors.js';
 import {
   type Rule,
   anything,
@@ -19,7 +19,6 @@ import {
   notNegative,
   oneOf,
   share,
-  shown,
   whole,
 } from '../options.js';
 import { keep, scope } from '../scope.js';

@@ -1,8 +1,7 @@
 // What all schedules share: a rate is a function of the number of steps taken and of the rate a group began with, never
 // of the last rate, so that a schedule can be resumed, chained and put after another. Bits are the core's.
 
-import { failure } from '../errors.js';
-import { shown } from '../options.js';
+import { failure, shown } from '../errors.js';
 import { math } from '../runtime.js';
 import { type Optimizer, type ParamGroup } from './optimizer.js';
 
