@@ -236,6 +236,34 @@ describe('layers', () => {
   });
 });
 
+describe('initial values', () => {
+  const w = og.ones([2, 2]);
+  refused([
+    [() => nn.init.uniform_([1]), 'uniform_', /tensor is \[1\]; it must be a Tensor/],
+    [() => nn.init.normal_(w, 0, 1, { generator: 3 }), 'normal_', /generator is 3/],
+    [() => nn.init.xavierUniform_(w, { gian: 1 }), 'xavierUniform_', /'gian'; allowed: generator, gain/],
+    [() => nn.init.orthogonal_(w, 2), 'orthogonal_', /options must be an object/],
+    [() => nn.init.kaimingUniform_(w, { mode: 'fan_in' }), 'kaimingUniform_', /mode is 'fan_in'; .*'fanIn'/],
+    [() => nn.init.kaimingNormal_(w, { nonlinearity: 'gelu' }), 'kaimingNormal_', /'leakyRelu'/],
+    [() => nn.init.calculateGain('Relu'), 'calculateGain', /'relu'/],
+    [() => nn.init.constant_(3, 1), 'constant_', /must be a Tensor/],
+    [() => nn.init.eye_(3), 'eye_', /must be a Tensor/],
+  ]);
+});
+
+describe('streams', () => {
+  const x = og.ones([2]);
+  refused([
+    [() => og.dropout(x, 0.5, { generator: 42 }), 'dropout', /generator is 42; it must be a Generator/],
+    [() => og.dropout(x, 0.5, { train: true }), 'dropout', /'train'/],
+    [() => og.dropout(x, 0.5, null), 'dropout', /options must be an object/],
+    [() => og.bernoulli(x, { generator: {} }), 'bernoulli', /must be a Generator/],
+    [() => new og.Generator(1).setState({ seed: 1 }), 'setState', /offset is undefined/],
+    [() => new og.Generator(1).setState(null), 'setState', /options must be an object/],
+    [() => new og.Generator('1'), 'manualSeed', /seed is 1/],
+  ]);
+});
+
 describe('data', () => {
   const numbers = { length: 2, batch: (indices) => og.tensor([...indices]) };
   const images = { shape: [2, 1, 1], values: new Uint8Array(2) };

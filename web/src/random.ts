@@ -5,7 +5,16 @@ import { type CreateOptions, withGrad } from './create.js';
 import type { ComputeDType } from './dtype.js';
 import { failure } from './errors.js';
 import * as ops from './ops.generated.js';
-import { checkValue, dtypeOf, instance, shape as shapeRule, whole, checkedOptions } from './options.js';
+import {
+  checkOptions,
+  checkValue,
+  checkedOptions,
+  dtypeOf,
+  instance,
+  required,
+  shape as shapeRule,
+  whole,
+} from './options.js';
 import type { Tensor } from './tensor.js';
 
 /** A stream of random numbers. Two generators with one seed and offset give the same tensors. */
@@ -37,9 +46,10 @@ export class Generator {
   getState(): { seed: number; offset: number } {
     return { seed: this.#seed, offset: this.#offset };
   }
-  setState({ seed, offset }: { seed: number; offset: number }): void {
-    this.#seed = checkedSeed(seed);
-    this.#offset = offset;
+  setState(state: { seed: number; offset: number }): void {
+    checkOptions('setState', state, { seed: required(whole()), offset: required(whole()) });
+    this.#seed = state.seed;
+    this.#offset = state.offset;
   }
 
   /** Reserves what `count` numbers take: what the ops need to know to draw them. */

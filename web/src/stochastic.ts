@@ -3,7 +3,8 @@
 
 import { type CreateOptions, withGrad } from './create.js';
 import * as ops from './ops.generated.js';
-import { type Generator, defaultGenerator } from './random.js';
+import { checkValue, checkedOptions, instance } from './options.js';
+import { Generator, defaultGenerator } from './random.js';
 import type { Tensor } from './tensor.js';
 
 /** Where the random numbers come from. */
@@ -16,12 +17,23 @@ interface Place {
   readonly offset?: number | undefined;
 }
 
+const generatorRule = instance(Generator);
+
+// Options as an object at least; which there are is the op's to check.
+function objectOf<O extends object>(op: string, options: O): O {
+  checkedOptions(op, options, Object.keys((options) ?? {}));
+  return options;
+}
+
 // Runs an op at the generator's place, then moves it on by what `count` numbers take.
 function drawing<O extends Stream & Place>(
-  { generator, ...options }: O,
+  op: string,
+  given: O,
   run: (options: Omit<O, 'generator'> & Place) => Tensor,
   count: (y: Tensor) => number,
 ): Tensor {
+  const { generator, ...options } = objectOf(op, given);
+  if (generator !== undefined) checkValue(op, 'generator', generator, generatorRule);
   if (generator === undefined && options.seed !== undefined) return run(options);
   const source = generator ?? defaultGenerator();
   const y = run({ ...options, ...source.getState() });
@@ -31,9 +43,16 @@ function drawing<O extends Stream & Place>(
 
 type Drop = (x: Tensor, p: number, options: ops.DropoutOptions) => Tensor;
 
-function dropping(op: Drop, x: Tensor, p: number, options: ops.DropoutOptions & Stream): Tensor {
-  if (options.training === false || p === 0) return op(x, p, { training: false });
+function dropping(
+  name: string,
+  op: Drop,
+  x: Tensor,
+  p: number,
+  options: ops.DropoutOptions & Stream,
+): Tensor {
+  if (objectOf(name, options).training === false || p === 0) return op(x, p, { training: false });
   return drawing(
+    name,
     options,
     (at) => op(x, p, at),
     (y) => y.numel,
@@ -42,22 +61,23 @@ function dropping(op: Drop, x: Tensor, p: number, options: ops.DropoutOptions & 
 
 /** In training sets each element to 0 with probability p and divides the others by 1 - p; else gives x. */
 export function dropout(x: Tensor, p = 0.5, options: ops.DropoutOptions & Stream = {}): Tensor {
-  return dropping(ops.dropout, x, p, options);
+  return dropping('dropout', ops.dropout, x, p, options);
 }
 
 /** Dropout of whole channels of x [N, C, ...]. */
 export function featureDropout(x: Tensor, p = 0.5, options: ops.FeatureDropoutOptions & Stream = {}): Tensor {
-  return dropping(ops.featureDropout, x, p, options);
+  return dropping('featureDropout', ops.featureDropout, x, p, options);
 }
 
 /** Dropout for selu: keeps mean 0 and variance 1. */
 export function alphaDropout(x: Tensor, p = 0.5, options: ops.AlphaDropoutOptions & Stream = {}): Tensor {
-  return dropping(ops.alphaDropout, x, p, options);
+  return dropping('alphaDropout', ops.alphaDropout, x, p, options);
 }
 
 /** 1 with probability p, else 0: an element for each of p. */
 export function bernoulli(p: Tensor, options: ops.BernoulliOptions & Stream = {}): Tensor {
   return drawing(
+    'bernoulli',
     options,
     (at) => ops.bernoulli(p, at),
     (y) => y.numel,
@@ -72,6 +92,7 @@ export function multinomial(
 ): Tensor {
   // A block a draw or weight, and a block is two numbers.
   return drawing(
+    'multinomial',
     options,
     (at) => ops.multinomial(weights, numSamples, at),
     (y) => 2 * Math.max(weights.numel, y.numel),
@@ -87,6 +108,7 @@ export function exponential(
   }: ops.ExponentialOptions & Stream & Pick<CreateOptions, 'requiresGrad'> = {},
 ): Tensor {
   const made = drawing(
+    'exponential',
     options,
     (at) => ops.exponential(shape, at),
     (y) => y.numel,
@@ -103,6 +125,7 @@ export function truncNormal(
   }: ops.TruncNormalOptions & Stream & Pick<CreateOptions, 'requiresGrad'> = {},
 ): Tensor {
   const made = drawing(
+    'truncNormal',
     options,
     (at) => ops.truncNormal(shape, at),
     (y) => y.numel,
@@ -120,6 +143,7 @@ export function scaledDotProductAttention(
   if (!options.dropoutP) return ops.scaledDotProductAttention(q, k, v, options);
   // y is [*, L, F] and the weights [*, L, S].
   return drawing(
+    'scaledDotProductAttention',
     { generator, ...options },
     (at) => ops.scaledDotProductAttention(q, k, v, at),
     (y) => y.shape.slice(0, -1).reduce((product, size) => product * size, 1) * (k.shape.at(-2) ?? 1),

@@ -5,9 +5,11 @@ import { noGrad } from '../autograd.js';
 import { eye, zeros } from '../create.js';
 import { failure } from '../errors.js';
 import { diagonal, qr, truncNormal } from '../ops.generated.js';
+import { aTensor, checkOptions, checkValue, finite, oneOf } from '../options.js';
 import { type Generator, type RandomOptions, defaultGenerator, normal, uniform } from '../random.js';
 import { scope } from '../scope.js';
 import type { Tensor } from '../tensor.js';
+import { generatorRules } from './checks.js';
 
 export interface InitializerOptions {
   /** Where the numbers come from; default: the generator that manualSeed seeds. */
@@ -28,10 +30,20 @@ export interface GainOptions extends InitializerOptions {
   readonly gain?: number;
 }
 
-export type Nonlinearity = 'linear' | 'conv' | 'sigmoid' | 'tanh' | 'relu' | 'leakyRelu' | 'selu';
+export type Nonlinearity = (typeof nonlinearities)[number];
+
+const nonlinearities = ['linear', 'conv', 'sigmoid', 'tanh', 'relu', 'leakyRelu', 'selu'] as const;
+const gainRules = { ...generatorRules, gain: finite };
+const kaimingRules = {
+  ...generatorRules,
+  a: finite,
+  mode: oneOf('fanIn', 'fanOut'),
+  nonlinearity: oneOf(...nonlinearities),
+};
 
 /** The factor that keeps variances through a nonlinearity; `param` is leakyRelu's slope, 0.01 by default. */
 export function calculateGain(nonlinearity: Nonlinearity, param = 0.01): number {
+  checkValue('calculateGain', 'nonlinearity', nonlinearity, oneOf(...nonlinearities));
   switch (nonlinearity) {
     case 'tanh':
       return 5 / 3;
@@ -48,6 +60,7 @@ export function calculateGain(nonlinearity: Nonlinearity, param = 0.01): number 
 
 // Writes what `make` gives, and gives the tensor back.
 function fill(name: string, target: Tensor, make: () => Tensor, least = 0): Tensor {
+  checkValue(name, 'tensor', target, aTensor);
   if (target.ndim < least) {
     const shape = `[${target.shape.join(', ')}]`;
     throw failure(name, 'shape', `the tensor is ${shape}; it must have ${least} dimensions or more`);
@@ -74,6 +87,7 @@ function fans({ shape }: Tensor): [number, number] {
 
 /** Every element this value. */
 export function constant_(tensor: Tensor, value: number): Tensor {
+  checkValue('constant_', 'tensor', tensor, aTensor);
   noGrad(() => {
     tensor.fill_(value);
   });
@@ -88,11 +102,15 @@ export function ones_(tensor: Tensor): Tensor {
 
 /** Uniform in [low, high), by default [0, 1). */
 export function uniform_(tensor: Tensor, low = 0, high = 1, options: InitializerOptions = {}): Tensor {
+  checkValue('uniform_', 'tensor', tensor, aTensor);
+  checkOptions('uniform_', options, generatorRules);
   return fill('uniform_', tensor, () => uniform(tensor.shape, low, high, drawing(tensor, options)));
 }
 
 /** Normal, by default standard. */
 export function normal_(tensor: Tensor, mean = 0, std = 1, options: InitializerOptions = {}): Tensor {
+  checkValue('normal_', 'tensor', tensor, aTensor);
+  checkOptions('normal_', options, generatorRules);
   return fill('normal_', tensor, () => normal(tensor.shape, mean, std, drawing(tensor, options)));
 }
 
@@ -105,6 +123,8 @@ export function truncNormal_(
   high = 2,
   options: InitializerOptions = {},
 ): Tensor {
+  checkValue('truncNormal_', 'tensor', tensor, aTensor);
+  checkOptions('truncNormal_', options, generatorRules);
   return fill('truncNormal_', tensor, () => {
     const { seed, offset } = (options.generator ?? defaultGenerator()).draw(tensor.numel);
     const dtype = tensor.dtype === 'float64' ? 'float64' : 'float32';
@@ -113,7 +133,10 @@ export function truncNormal_(
 }
 
 /** Uniform within gain * sqrt(6 / (inputs + outputs)) (Glorot, Bengio 2010). */
-export function xavierUniform_(tensor: Tensor, { gain = 1, ...options }: GainOptions = {}): Tensor {
+export function xavierUniform_(tensor: Tensor, given: GainOptions = {}): Tensor {
+  checkValue('xavierUniform_', 'tensor', tensor, aTensor);
+  checkOptions('xavierUniform_', given, gainRules);
+  const { gain = 1, ...options } = given;
   const [inputs, outputs] = fans(tensor);
   const bound = gain * Math.sqrt(6 / (inputs + outputs));
   const make = (): Tensor => uniform(tensor.shape, -bound, bound, drawing(tensor, options));
@@ -121,7 +144,10 @@ export function xavierUniform_(tensor: Tensor, { gain = 1, ...options }: GainOpt
 }
 
 /** Normal with deviation gain * sqrt(2 / (inputs + outputs)). */
-export function xavierNormal_(tensor: Tensor, { gain = 1, ...options }: GainOptions = {}): Tensor {
+export function xavierNormal_(tensor: Tensor, given: GainOptions = {}): Tensor {
+  checkValue('xavierNormal_', 'tensor', tensor, aTensor);
+  checkOptions('xavierNormal_', given, gainRules);
+  const { gain = 1, ...options } = given;
   const [inputs, outputs] = fans(tensor);
   const std = gain * Math.sqrt(2 / (inputs + outputs));
   return fill('xavierNormal_', tensor, () => normal(tensor.shape, 0, std, drawing(tensor, options)), 2);
@@ -135,6 +161,8 @@ function kaimingStd(tensor: Tensor, options: KaimingOptions): number {
 
 /** Uniform within gain * sqrt(3 / fan) (He et al. 2015). */
 export function kaimingUniform_(tensor: Tensor, options: KaimingOptions = {}): Tensor {
+  checkValue('kaimingUniform_', 'tensor', tensor, aTensor);
+  checkOptions('kaimingUniform_', options, kaimingRules);
   const bound = Math.sqrt(3) * kaimingStd(tensor, options);
   const make = (): Tensor => uniform(tensor.shape, -bound, bound, drawing(tensor, options));
   return fill('kaimingUniform_', tensor, make, 2);
@@ -142,12 +170,17 @@ export function kaimingUniform_(tensor: Tensor, options: KaimingOptions = {}): T
 
 /** Normal with deviation gain / sqrt(fan). */
 export function kaimingNormal_(tensor: Tensor, options: KaimingOptions = {}): Tensor {
+  checkValue('kaimingNormal_', 'tensor', tensor, aTensor);
+  checkOptions('kaimingNormal_', options, kaimingRules);
   const std = kaimingStd(tensor, options);
   return fill('kaimingNormal_', tensor, () => normal(tensor.shape, 0, std, drawing(tensor, options)), 2);
 }
 
 /** A random matrix with orthonormal rows or columns, whichever are fewer (Saxe et al. 2013), times gain. */
-export function orthogonal_(tensor: Tensor, { gain = 1, ...options }: GainOptions = {}): Tensor {
+export function orthogonal_(tensor: Tensor, given: GainOptions = {}): Tensor {
+  checkValue('orthogonal_', 'tensor', tensor, aTensor);
+  checkOptions('orthogonal_', given, gainRules);
+  const { gain = 1, ...options } = given;
   const make = (): Tensor => {
     const rows = tensor.shape[0] ?? 0;
     const columns = rows === 0 ? 0 : tensor.numel / rows;
@@ -168,6 +201,7 @@ export function orthogonal_(tensor: Tensor, { gain = 1, ...options }: GainOption
 
 /** The identity matrix, of as many rows and columns as there are. */
 export function eye_(tensor: Tensor): Tensor {
+  checkValue('eye_', 'tensor', tensor, aTensor);
   const [rows = 0, columns = 0] = tensor.shape;
   if (tensor.ndim !== 2)
     throw failure('eye_', 'shape', `the tensor has ${tensor.ndim} dimensions; it must have 2`);
@@ -176,6 +210,7 @@ export function eye_(tensor: Tensor): Tensor {
 
 /** A convolution of 1 to 3 axes that passes its input on, in each of `groups` as many channels as fit. */
 export function dirac_(tensor: Tensor, groups = 1): Tensor {
+  checkValue('dirac_', 'tensor', tensor, aTensor);
   const { shape } = tensor;
   const [outputs = 0, inputs = 0, ...kernel] = shape;
   if (kernel.length < 1 || kernel.length > 3 || !Number.isInteger(outputs / groups)) {
