@@ -21,7 +21,7 @@ const generatorRule = instance(Generator);
 
 // Options as an object at least; which there are is the op's to check.
 function objectOf<O extends object>(op: string, options: O): O {
-  checkedOptions(op, options, Object.keys((options) ?? {}));
+  checkedOptions(op, options, Object.keys(Object(options) as object));
   return options;
 }
 
