@@ -120,8 +120,11 @@ class Group {
   int64_t at(int64_t o) const { return (o * s_.groups + g_) * s_.inner; }  // where its o-th piece starts
   int64_t weights() const { return g_ % s_.period * s_.per; }
 
-  // The normalised elements from p on.
-  Vec<T> normal(const T* p, int lanes) const { return (load_some(p, lanes) - splat(mean)) * splat(scale); }
+  // A function for the normalised elements from p on; by value, as stores might alias a member.
+  auto normal() const {
+    return
+        [m = splat(mean), k = splat(scale)](const T* p, int lanes) { return (load_some(p, lanes) - m) * k; };
+  }
 
   // Calls body(offset of a piece, its length, index of its weight) for the pieces that share a weight.
   void each_run(const auto& body) const {
@@ -150,20 +153,21 @@ bool elementwise(const NormSizes& s) { return s.outer == 1 && s.run() == 1 && s.
 template <class T>
 void forward_group(const NormSizes& s, const Group<T>& group, const T* x, const T* weight, const T* bias,
                    T* y) {
+  const auto normal = group.normal();
   if (elementwise(s) && (weight || bias)) {
     const int64_t at = group.at(0);
     const T *w = weight ? weight + group.weights() : nullptr, *b = bias ? bias + group.weights() : nullptr;
-    each_vector<T>(s.inner, [=, &group](int64_t i, int lanes) {
-      Vec<T> v = group.normal(x + at + i, lanes);
+    each_vector<T>(s.inner, [=](int64_t i, int lanes) {
+      Vec<T> v = normal(x + at + i, lanes);
       if (w) v *= load_some(w + i, lanes);
       if (b) v += load_some(b + i, lanes);
       store_some(y + at + i, v, lanes);
     });
     return;
   }
-  const auto piece = [=, &group](int64_t at, int64_t n, T w, T b) {
-    each_vector<T>(n, [=, &group](int64_t i, int lanes) {
-      store_some(y + at + i, group.normal(x + at + i, lanes) * splat(w) + splat(b), lanes);
+  const auto piece = [=](int64_t at, int64_t n, T w, T b) {
+    each_vector<T>(n, [=](int64_t i, int lanes) {
+      store_some(y + at + i, normal(x + at + i, lanes) * splat(w) + splat(b), lanes);
     });
   };
   if (!weight && !bias) {
@@ -185,14 +189,16 @@ struct Gradient {
   // weight_sums, bias_sums: rows of `per` numbers that are added to (per element) or written, or null.
   void group(const Group<T>& group, T* weight_sums, T* bias_sums) const {
     const bool each = elementwise(s);
+    const auto normal = group.normal();
+    const T *from = x, *with = g;
     double direct = 0, along = 0;  // sums of g w, of g w normal
     if (each) {
       const int64_t at = group.at(0);
       const T* w = weight ? weight + group.weights() : nullptr;
       sum_pairs<T>(
           s.inner,
-          [=, this, &group](int64_t i, int lanes) {
-            const Vec<T> v = load_some(g + at + i, lanes), vn = v * group.normal(x + at + i, lanes);
+          [=](int64_t i, int lanes) {
+            const Vec<T> v = load_some(with + at + i, lanes), vn = v * normal(from + at + i, lanes);
             if (weight_sums) store_some(weight_sums + i, load_some(weight_sums + i, lanes) + vn, lanes);
             if (bias_sums) store_some(bias_sums + i, load_some(bias_sums + i, lanes) + v, lanes);
             if (!w) return Pair<T>{v, vn};
@@ -206,9 +212,9 @@ struct Gradient {
       group.each_run([&](int64_t at, int64_t n, int64_t k) {
         sum_pairs<T>(
             n,
-            [=, this, &group](int64_t i, int lanes) {
-              const Vec<T> v = load_some(g + at + i, lanes);
-              return Pair<T>{v, v * group.normal(x + at + i, lanes)};
+            [=](int64_t i, int lanes) {
+              const Vec<T> v = load_some(with + at + i, lanes);
+              return Pair<T>{v, v * normal(from + at + i, lanes)};
             },
             a, b);
         if (--left > 0) return;  // more pieces of the same weight follow
@@ -226,22 +232,25 @@ struct Gradient {
 
   void input(const Group<T>& group, bool each, double direct, double along) const {
     const double n = static_cast<double>(s.outer * s.inner);
+    const auto normal = group.normal();
+    const T *from = x, *with = g;
+    T* to = gx;
     const Vec<T> shift = splat(s.centered ? static_cast<T>(direct / n) : T(0)),
                  tilt = splat(static_cast<T>(along / n)), scale = splat(group.scale);
-    const auto put = [=, this, &group](int64_t at, int lanes, Vec<T> v) {
-      store_some(gx + at, scale * ((v - shift) - group.normal(x + at, lanes) * tilt), lanes);
+    const auto put = [=](int64_t at, int lanes, Vec<T> v) {
+      store_some(to + at, scale * ((v - shift) - normal(from + at, lanes) * tilt), lanes);
     };
     if (each && weight) {
       const int64_t at = group.at(0);
       const T* w = weight + group.weights();
-      each_vector<T>(s.inner, [=, this](int64_t i, int lanes) {
-        put(at + i, lanes, load_some(g + at + i, lanes) * load_some(w + i, lanes));
+      each_vector<T>(s.inner, [=](int64_t i, int lanes) {
+        put(at + i, lanes, load_some(with + at + i, lanes) * load_some(w + i, lanes));
       });
       return;
     }
     const auto piece = [&](int64_t at, int64_t length, T w) {
-      each_vector<T>(length, [=, this](int64_t i, int lanes) {
-        put(at + i, lanes, load_some(g + at + i, lanes) * splat(w));
+      each_vector<T>(length, [=](int64_t i, int lanes) {
+        put(at + i, lanes, load_some(with + at + i, lanes) * splat(w));
       });
     };
     if (weight) {
