@@ -301,7 +301,7 @@ std::string schema_json();
 // Checks, allocates, runs and records a call. `options` is the op's Options.
 TensorList dispatch(const OpInfo& op, const void* options, const TensorList& inputs);
 
-// The first output of the op of that name, with its default options.
+// The first output of the op of that name, if it has any, with its default options.
 Tensor call(const char* name, const TensorList& inputs);
 
 template <class Op>

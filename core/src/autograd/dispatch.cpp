@@ -194,7 +194,8 @@ Tensor call(const char* name, const TensorList& inputs) {
     void* options;
     ~Defaults() { op.free_options(options); }
   } defaults{op, op.copy_options(nullptr)};
-  return std::move(dispatch(op, defaults.options, inputs)[0]);
+  TensorList outputs = dispatch(op, defaults.options, inputs);
+  return outputs.empty() ? Tensor() : std::move(outputs[0]);
 }
 
 }  // namespace omnigrad
