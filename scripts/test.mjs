@@ -20,6 +20,7 @@ async function tidy() {
         '--extra-arg=-D__EMSCRIPTEN__',
       ],
       '--extra-arg=--sysroot=/usr/share/emscripten/cache/sysroot',
+      '--extra-arg=-isystem/usr/share/emscripten/cache/sysroot/include/compat',
     ]),
   ].filter(([file]) => !/\/serial\.cpp$/.test(file)); // not in the native build
   const results = [];

@@ -98,7 +98,7 @@ struct CtcLossGrad {
         .internal();
   }
   static OutSpecs shape(const Options& o, Inputs in) {
-    CtcTargets(in, o.blank);
+    [[maybe_unused]] const CtcTargets checked(in, o.blank);
     if (!(in[4].shape() == Dims{in[0].size(1)})) fail("g ", in[4].shape(), " must be [", in[0].size(1), "]");
     return {{in[0].shape(), in[0].dtype()}};
   }
@@ -133,7 +133,7 @@ struct CtcLossEach {
         .internal();
   }
   static OutSpecs shape(const Options& o, Inputs in) {
-    CtcTargets(in, o.blank);
+    [[maybe_unused]] const CtcTargets checked(in, o.blank);
     return {{{in[0].size(1)}, in[0].dtype()}};
   }
   static void forward(const Options& o, Inputs in, TensorList& out) {
@@ -182,7 +182,7 @@ struct CtcLoss {
   static OutSpecs shape(const Options& o, Inputs in) {
     if (in[0].rank() != 2 && in[0].rank() != 3)
       fail("logProbs must be [time, batch, classes] or [time, classes], it has ", in[0].shape());
-    CtcTargets(batched(in), o.blank);
+    [[maybe_unused]] const CtcTargets checked(batched(in), o.blank);
     const Dims each = in[0].rank() == 2 ? Dims{} : Dims{in[0].size(1)};
     return loss_spec(each, in[0].dtype(), o.reduction);
   }
