@@ -69,13 +69,10 @@ struct Arange {
     return {{{n > 0 ? static_cast<int64_t>(n) : 0}, o.dtype}};
   }
   static void forward(const Options& o, Inputs, TensorList& out) {
-    const Tensor y = is_half(o.dtype) ? Tensor::empty(out[0].shape(), DType::float32) : out[0];
-    visit_dtype(y.dtype(), [&]<class T>() {
-      for (int64_t i = 0; i < y.numel(); ++i) {
-        y.data<T>()[i] = static_cast<T>(o.start + static_cast<double>(i) * o.step);
-      }
-    });
-    if (is_half(o.dtype)) out[0].assign(y);
+    const bool wide = o.dtype == DType::float64;
+    const Tensor y = wide ? out[0] : Tensor::empty(out[0].shape(), DType::float64);
+    for (int64_t i = 0; i < y.numel(); ++i) y.data<double>()[i] = o.start + static_cast<double>(i) * o.step;
+    if (!wide) out[0].assign(y);
   }
 };
 OMNIGRAD_OP(Arange)
