@@ -75,7 +75,11 @@ Tensor Tensor::zeros(const Dims& shape, DType dtype) {
 
 Tensor Tensor::scalar(double value, DType dtype) {
   Tensor t = empty({}, dtype);
-  visit_dtype(dtype, [&]<class T>() { *t.data<T>() = static_cast<T>(value); });
+  if (is_floating(dtype)) {
+    visit_floating(dtype, [&]<class T>() { *t.data<T>() = static_cast<T>(value); });
+  } else {
+    kernels::fill({t.raw(), dtype, nullptr}, value, nullptr, 0);  // saturates
+  }
   return t;
 }
 
