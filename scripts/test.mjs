@@ -37,14 +37,29 @@ async function tidy() {
   };
 }
 
+// A native test program, in two processes that share its tests: they compute on one core each.
 const nativeTests = (preset, ...args) => ({
   name: `gtest ${preset}`,
   count: counts.gtest,
   cores: 2,
-  run: () =>
-    captureAll([...cmake(preset, 'omnigrad_tests'), [`build/${preset}/tests/cpp/omnigrad_tests`, ...args]], {
-      env: { ...process.env, UBSAN_OPTIONS: 'print_stacktrace=1' },
-    }),
+  async run() {
+    const built = await captureAll(cmake(preset, 'omnigrad_tests'));
+    if (built.status !== 0) return built;
+    const shard = (index) =>
+      capture(`build/${preset}/tests/cpp/omnigrad_tests`, args, {
+        env: {
+          ...process.env,
+          UBSAN_OPTIONS: 'print_stacktrace=1',
+          GTEST_TOTAL_SHARDS: '2',
+          GTEST_SHARD_INDEX: String(index),
+        },
+      });
+    const ran = await Promise.all([shard(0), shard(1)]);
+    return {
+      status: Math.max(...ran.map(({ status }) => status)),
+      output: built.output + ran.map(({ output }) => output).join('\n'),
+    };
+  },
 });
 
 const wasmTests = (preset) => ({
