@@ -5,7 +5,6 @@
 
 #include "omnigrad/op.h"
 #include "omnigrad/tensor.h"
-#include "tensor/recycled.h"
 
 namespace omnigrad {
 
@@ -33,7 +32,7 @@ namespace autograd {
 struct Visit;
 }
 
-struct Node : Recycled<Node> {
+struct Node {
   int refs = 0;
   const OpInfo* op = nullptr;  // none: a leaf
   void* options = nullptr;     // owned

@@ -2,11 +2,10 @@
 #pragma once
 
 #include "omnigrad/tensor.h"
-#include "tensor/recycled.h"
 
 namespace omnigrad {
 
-struct TensorImpl : Recycled<TensorImpl> {
+struct TensorImpl {
   int refs = 0;
   DType dtype = DType::float32;
   int output_index = 0;  // which output of `node` this is
