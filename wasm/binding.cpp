@@ -10,6 +10,7 @@
 //                 padding: 1 if pairs, a count, numbers; text: a count, then char codes; an optional option:
 //                 0, or 1 and its value.
 //            out: a count, then handles; 0 for an output that an option hides.
+//            gives: the first of these, 0 if there is none, a negative status where it failed
 //   create   in:  rank, sizes.   out: handle, address
 //   meta     out: dtype, requiresGrad, isLeaf, rank, sizes
 //   read     out: address of contiguous elements, bytes; valid until the next call
@@ -26,6 +27,7 @@
 // Errors: a status, 0 for none, and the message from lastError(). C++ exceptions never leave; an error that a
 // JavaScript callback throws passes through the C++ frames, destructors run, and arrives as itself.
 #include <emscripten/bind.h>
+#include <emscripten/emscripten.h>
 #include <emscripten/val.h>
 
 #include <algorithm>
@@ -289,10 +291,12 @@ void naming(const OpInfo& op, const F& f) {
   }
 }
 
+// One word is answer enough for an op of one output, which then need not read scratch.
 int call_op(int index) {
-  return guarded([index] {
+  int first = 0;
+  const int status = guarded([index, &first] {
     const OpInfo& op = *all_ops()[static_cast<size_t>(index)];
-    naming(op, [&op] {
+    naming(op, [&op, &first] {
       Reader r;
       const TensorList inputs = read_inputs(op, r);
       OptionsBox options(op);
@@ -301,10 +305,13 @@ int call_op(int index) {
       Writer w;
       w.put(static_cast<double>(outputs.size()));
       for (size_t i = 0; i < outputs.size(); ++i) {
-        w.put(hidden(op, options, i) ? 0 : add_handle(std::move(outputs[i])));
+        const int handle = hidden(op, options, i) ? 0 : add_handle(std::move(outputs[i]));
+        if (i == 0) first = handle;
+        w.put(handle);
       }
     });
   });
+  return status == kOk ? first : -status;
 }
 
 int create(int dtype) {
@@ -482,6 +489,12 @@ double math(int function, double x, double y) {
 }  // namespace
 }  // namespace omnigrad
 
+// What every op pays for: plain exports, since Embind's way into a function costs a third of a small op.
+extern "C" {
+EMSCRIPTEN_KEEPALIVE int omnigrad_call(int op) { return omnigrad::call_op(op); }
+EMSCRIPTEN_KEEPALIVE void omnigrad_release(int handle) { omnigrad::release_handle(handle); }
+}
+
 EMSCRIPTEN_BINDINGS(omnigrad) {
   using namespace omnigrad;
   using emscripten::function;
@@ -490,11 +503,9 @@ EMSCRIPTEN_BINDINGS(omnigrad) {
   function("lastError", +[] { return last_error; });
   function("scratch", +[] { return reinterpret_cast<uintptr_t>(scratch_area); });
   function("scratchSize", +[] { return kScratch; });
-  function("call", &call_op);
   function("create", &create);
   function("meta", &meta);
   function("read", &read);
-  function("release", &release_handle);
   function("alias", &alias_handle);
   function("detach", &detach);
   function("setRequiresGrad", &set_requires_grad);

@@ -5,7 +5,7 @@ import { type DType, type TypedArray, dtypes, itemSize, typedView } from './dtyp
 import { OmnigradError, failure } from './errors.js';
 import { type Binding, type WasmModule, endPool } from './loader/binding.js';
 import type { Schema } from './schema.js';
-import { type OpCodec, compileOp } from './wire.js';
+import { type OpCodec, Pen, compileOp } from './wire.js';
 
 /** A running module. */
 export class Runtime {
@@ -13,6 +13,8 @@ export class Runtime {
   readonly memory: WebAssembly.Memory;
   readonly schema: Schema;
   readonly ops: ReadonlyMap<string, OpCodec>;
+  /** Writes a call's arguments into the scratch area. */
+  readonly pen = new Pen();
   #scratch: Float64Array;
   readonly #scratchAt: number;
   readonly #scratchSize: number;
@@ -27,12 +29,26 @@ export class Runtime {
     this.#scratch = new Float64Array(memory.buffer, this.#scratchAt, this.#scratchSize);
   }
 
-  /** The scratch area; a view made afresh when the memory grew, so never to be held across a call. */
+  /**
+   * The scratch area, never to be held across a call: growing detaches memory that is not shared, and its views are
+   * empty then. (A view of shared memory stays good. Asking `memory.buffer` each time would cost as much as a small op.)
+   */
   get scratch(): Float64Array {
-    if (this.#scratch.buffer !== this.memory.buffer) {
+    if (this.#scratch.length === 0) {
       this.#scratch = new Float64Array(this.memory.buffer, this.#scratchAt, this.#scratchSize);
     }
     return this.#scratch;
+  }
+
+  /** Runs the op whose arguments lie in the scratch area; gives its first output, 0 if that is hidden or there is none. */
+  call(index: number, op: string): number {
+    const handle = this.module._omnigrad_call(index);
+    if (handle < 0) throw this.#lastError(op);
+    return handle;
+  }
+
+  release(handle: number): void {
+    this.module._omnigrad_release(handle);
   }
 
   /** Throws the module's last error unless `status` is 0. */

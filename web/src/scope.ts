@@ -4,19 +4,42 @@
 import { failure } from './errors.js';
 import { memoryAdvice, runtime, runtimeIfAny } from './runtime.js';
 import type { Tensor } from './tensor.js';
-import { type Remains, isTensor, ownerOf, remainsOf, setOwner } from './tensor.js';
+import { type Remains, isTensor, ownerOf, placeOf, remainsOf, setOwner, surrender } from './tensor.js';
 
-/** The tensors of one open scope. */
+/** The tensors of one open scope. Each knows its place in the list, so that it can leave at once. */
 export class Frame {
-  readonly tensors = new Set<Tensor>();
+  readonly tensors: Tensor[] = [];
   open = true;
+
+  add(tensor: Tensor): void {
+    setOwner(tensor, this, this.tensors.length);
+    this.tensors.push(tensor);
+  }
+
+  /** The last one takes its place. */
+  remove(tensor: Tensor): void {
+    const last = this.tensors.pop();
+    if (last === undefined || last === tensor) return;
+    const place = placeOf(tensor);
+    this.tensors[place] = last;
+    setOwner(last, this, place);
+  }
+
+  free(): void {
+    const home = runtimeIfAny();
+    for (const tensor of this.tensors) {
+      const handle = surrender(tensor, home);
+      if (handle !== 0) home?.release(handle);
+    }
+    this.tensors.length = 0;
+  }
 }
 
 const frames: Frame[] = [];
 // Registering costs as much as a small op, so only tensors that no scope owns are registered.
 const collected = new FinalizationRegistry<Remains>(({ handle, runtime: home }) => {
   unowned--;
-  if (runtimeIfAny() === home) home.module.release(handle);
+  if (runtimeIfAny() === home) home.release(handle);
 });
 // Tensors that wait for the collector, and those that were kept on purpose.
 let unowned = 0;
@@ -24,7 +47,7 @@ const held = new WeakSet<Tensor>();
 
 /** Called for every tensor made: gives it to the innermost scope. */
 export function track(tensor: Tensor): void {
-  const frame = frames.at(-1);
+  const frame = frames[frames.length - 1];
   give(tensor, frame);
   if (!frame && !warned) watch();
 }
@@ -51,21 +74,22 @@ memoryAdvice(() => (unowned < 100 ? '' : `; ${unowned} tensors are held outside 
 export function untrack(tensor: Tensor): void {
   const owner = ownerOf(tensor);
   take(tensor, owner);
-  setOwner(tensor, undefined);
+  setOwner(tensor, undefined, 0);
 }
 
 function give(tensor: Tensor, frame: Frame | undefined): void {
-  setOwner(tensor, frame);
-  if (frame) frame.tensors.add(tensor);
-  else {
-    unowned++;
-    collected.register(tensor, remainsOf(tensor), tensor);
+  if (frame) {
+    frame.add(tensor);
+    return;
   }
+  setOwner(tensor, undefined, 0);
+  unowned++;
+  collected.register(tensor, remainsOf(tensor), tensor);
 }
 
 // Undoes give.
 function take(tensor: Tensor, owner: Frame | undefined): void {
-  if (owner) owner.tensors.delete(tensor);
+  if (owner) owner.remove(tensor);
   else if (collected.unregister(tensor)) unowned--;
 }
 
@@ -150,7 +174,7 @@ function close(frame: Frame): void {
   // Scopes that were opened inside and never closed end with it.
   for (const inner of frames.splice(index)) {
     inner.open = false;
-    for (const tensor of inner.tensors) tensor.dispose();
+    inner.free();
   }
 }
 

@@ -30,7 +30,11 @@ export let wrap: (handle: number) => Tensor;
 
 /** The scope that will free a tensor, or undefined where the garbage collector will. Only for scope.ts. */
 export let ownerOf: (tensor: Tensor) => Frame | undefined;
-export let setOwner: (tensor: Tensor, owner: Frame | undefined) => void;
+export let setOwner: (tensor: Tensor, owner: Frame | undefined, place: number) => void;
+/** A tensor's place among its owner's. Only for scope.ts. */
+export let placeOf: (tensor: Tensor) => number;
+/** Marks a tensor disposed; gives the handle that is to be released, 0 if `home` does not hold it. Only for scope.ts. */
+export let surrender: (tensor: Tensor, home: Runtime | undefined) => number;
 
 tensorTest(isTensor);
 
@@ -50,6 +54,7 @@ export class Tensor {
   readonly #runtime: Runtime;
   #meta: Meta | undefined;
   #owner: Frame | undefined;
+  #place = 0;
 
   private constructor(handle: number) {
     this.#handle = handle;
@@ -62,8 +67,16 @@ export class Tensor {
     wrap = (handle) => new Tensor(handle);
     remainsOf = (tensor) => ({ handle: tensor.#handle, runtime: tensor.#runtime });
     ownerOf = (tensor) => tensor.#owner;
-    setOwner = (tensor, owner) => {
+    setOwner = (tensor, owner, place) => {
       tensor.#owner = owner;
+      tensor.#place = place;
+    };
+    placeOf = (tensor) => tensor.#place;
+    surrender = (tensor, home) => {
+      const handle = tensor.#runtime === home ? tensor.#handle : 0;
+      tensor.#handle = 0;
+      tensor.#owner = undefined;
+      return handle;
     };
     const prototype = this.prototype as unknown as Record<string | symbol, unknown>;
     const define = (name: string | symbol, value: unknown): void => {
@@ -203,7 +216,7 @@ export class Tensor {
   dispose(): void {
     if (this.#handle === 0) return;
     untrack(this);
-    if (this.#runtime === runtimeIfAny()) this.#runtime.module.release(this.#handle);
+    if (this.#runtime === runtimeIfAny()) this.#runtime.release(this.#handle);
     this.#handle = 0;
   }
   /** So that `using x = ...` disposes. */

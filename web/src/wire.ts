@@ -4,12 +4,6 @@
 import { failure, shown } from './errors.js';
 import type { OpSchema, OptionSchema } from './schema.js';
 
-/** What an input may be, once tensors are handles: `null` is absent, a weak scalar is its value. */
-export type WireInput = number | { readonly weak: number } | null | readonly number[];
-
-/** Options of a call by name; what is absent takes its default. */
-export type OptionValues = Readonly<Record<string, unknown>>;
-
 /** One op, ready to be encoded. */
 export interface OpCodec {
   readonly index: number;
@@ -21,41 +15,49 @@ export interface OpCodec {
   readonly allowed: readonly string[];
 }
 
-/** Writes doubles one after another, and refuses to run over the end. */
+/** Writes doubles one after another. One serves all calls: what is written is whole before the next one starts. */
 export class Pen {
-  readonly #target: Float64Array;
-  readonly #op: string;
-  #position = 0;
+  private target: Float64Array = new Float64Array(0);
+  private position = 0;
 
-  constructor(target: Float64Array, op: string) {
-    this.#target = target;
-    this.#op = op;
+  start(target: Float64Array): void {
+    this.target = target;
+    this.position = 0;
+  }
+
+  /** Refuses what ran over the end, where typed arrays drop it. */
+  finish(op: string): void {
+    if (this.position > this.target.length) {
+      throw failure(op, 'argument', `more than ${this.target.length} numbers in one call`);
+    }
   }
 
   put(value: number): void {
-    if (this.#position >= this.#target.length) {
-      throw failure(this.#op, 'argument', `more than ${this.#target.length} numbers in one call`);
-    }
-    this.#target[this.#position++] = value;
+    this.target[this.position++] = value;
   }
 
-  list(values: readonly number[]): void {
+  /** A count, then the values. Gives the count. */
+  list(values: readonly number[]): number {
     this.put(values.length);
+    this.copy(values);
+    return values.length;
+  }
+
+  copy(values: readonly number[]): void {
     for (const value of values) this.put(value);
   }
 
-  input(value: WireInput): void {
-    if (value === null) this.put(0);
-    else if (typeof value === 'number') this.put(value);
-    else if ('weak' in value) {
-      this.put(-1);
-      this.put(value.weak);
-    } else this.list(value);
+  /** What was written so far. */
+  written(): readonly number[] {
+    return Array.from(this.target.subarray(0, this.position));
   }
 }
 
 interface OptionWriter {
   readonly name: string;
+  readonly positional: boolean;
+  /** The default as it is written, so that a call pays for the options it gives; none: it must be given. */
+  readonly preset: readonly number[] | undefined;
   write(pen: Pen, given: unknown, op: string): void;
 }
 
@@ -64,7 +66,7 @@ export function compileOp(schema: OpSchema, index: number): OpCodec {
     index,
     schema,
     writes: schema.inputs[0]?.mutated === true && !schema.inputs[0].variadic,
-    writers: schema.options.map(optionWriter),
+    writers: schema.options.map((option) => optionWriter(option, schema.name)),
     allowed: [
       ...schema.inputs.filter((input) => input.optional).map((input) => input.name),
       ...schema.options.filter((option) => !option.positional).map((option) => option.name),
@@ -72,24 +74,36 @@ export function compileOp(schema: OpSchema, index: number): OpCodec {
   };
 }
 
-function optionWriter(option: OptionSchema): OptionWriter {
-  const { name, optional, type } = option;
+function optionWriter(option: OptionSchema, opName: string): OptionWriter {
+  const { name, positional, optional, type } = option;
   const writeValue = valueWriters[type];
-  return {
-    name,
-    write(pen, given, op) {
-      const value = given === undefined ? option.default : given;
-      if (optional) {
-        const absent = value === undefined || value === null;
-        pen.put(absent ? 0 : 1);
-        if (absent) return;
-      } else if (value === undefined || value === null) {
-        throw failure(op, 'option', `${name} is missing`);
-      }
-      writeValue(pen, value, { op, option });
-    },
+  const write: OptionWriter['write'] = (pen, value, op) => {
+    const absent = value === undefined || value === null;
+    if (optional) {
+      pen.put(absent ? 0 : 1);
+      if (absent) return;
+    } else if (absent) {
+      throw failure(op, 'option', `${name} is missing`);
+    }
+    writeValue(pen, value, { op, option });
   };
+  return { name, positional, preset: presetOf(option, opName, write), write };
 }
+
+function presetOf(
+  option: OptionSchema,
+  op: string,
+  write: OptionWriter['write'],
+): readonly number[] | undefined {
+  const value = option.default;
+  if (!option.optional && (value === undefined || value === null)) return undefined;
+  const pen = new Pen();
+  pen.start(new Float64Array(presetRoom));
+  write(pen, value, op);
+  pen.finish(op);
+  return pen.written();
+}
+const presetRoom = 256;
 
 interface Place {
   readonly op: string;

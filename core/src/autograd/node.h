@@ -5,6 +5,7 @@
 
 #include "omnigrad/op.h"
 #include "omnigrad/tensor.h"
+#include "tensor/recycled.h"
 
 namespace omnigrad {
 
@@ -32,7 +33,7 @@ namespace autograd {
 struct Visit;
 }
 
-struct Node {
+struct Node : Recycled<Node> {
   int refs = 0;
   const OpInfo* op = nullptr;  // none: a leaf
   void* options = nullptr;     // owned

@@ -44,6 +44,7 @@ size_t OpInfo::fixed_inputs() const {
 }
 
 const InputInfo& OpInfo::input_at(size_t i, size_t count) const {
+  if (inputs.empty() || !inputs.back().variadic) return inputs[i];  // lists come last: there is none
   const size_t fixed = fixed_inputs();
   if (i < fixed) return inputs[i];
   const size_t group = (count - fixed) / (inputs.size() - fixed);

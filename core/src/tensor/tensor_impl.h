@@ -2,10 +2,11 @@
 #pragma once
 
 #include "omnigrad/tensor.h"
+#include "tensor/recycled.h"
 
 namespace omnigrad {
 
-struct TensorImpl {
+struct TensorImpl : Recycled<TensorImpl> {
   int refs = 0;
   DType dtype = DType::float32;
   int output_index = 0;  // which output of `node` this is

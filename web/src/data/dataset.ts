@@ -73,7 +73,7 @@ export class DataLoader<Batch> implements AsyncIterable<Batch> {
       try {
         yield batch;
       } finally {
-        for (const tensor of own.tensors) tensor.dispose();
+        own.free();
       }
     }
   }
