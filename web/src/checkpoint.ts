@@ -7,6 +7,13 @@ import { runtime } from './runtime.js';
 import { refusePromise, scope } from './scope.js';
 import { Tensor, handleOf, wrap } from './tensor.js';
 
+let reruns = 0;
+
+/** Whether a checkpointed function runs for the second time: what is counted was counted in the first. */
+export function isRerun(): boolean {
+  return reruns > 0;
+}
+
 /**
  * Runs `fn(...inputs)` keeping none of the tensors that its ops would save for backward; backward runs `fn` once more to
  * have them. Gradients, of any order, have the same bits as without. Draws of the default generator are repeated, and
@@ -44,9 +51,11 @@ export function checkpoint<A extends Tensor[], R extends Tensor | Tensor[]>(
     const generator = defaultGenerator();
     const now = generator.getState();
     generator.setState(drawn);
+    reruns++;
     try {
       run();
     } finally {
+      reruns--;
       generator.setState(now);
     }
   };

@@ -28,6 +28,9 @@ export interface Remains {
 /** A tensor for a handle that the module just gave out, owned by the innermost scope. */
 export let wrap: (handle: number) => Tensor;
 
+/** Makes a tensor stand for what `source`, which ends with that, was: whoever holds it sees the new one. */
+export let takeOver: (tensor: Tensor, source: Tensor) => void;
+
 /** The scope that will free a tensor, or undefined where the garbage collector will. Only for scope.ts. */
 export let ownerOf: (tensor: Tensor) => Frame | undefined;
 export let setOwner: (tensor: Tensor, owner: Frame | undefined, place: number) => void;
@@ -67,6 +70,17 @@ export class Tensor {
     wrap = (handle) => new Tensor(handle);
     remainsOf = (tensor) => ({ handle: tensor.#handle, runtime: tensor.#runtime });
     ownerOf = (tensor) => tensor.#owner;
+    takeOver = (tensor, source) => {
+      const handle = source.#live('to');
+      untrack(source);
+      source.#handle = 0;
+      const before = tensor.#live('to');
+      untrack(tensor);
+      tensor.#handle = handle;
+      tensor.#meta = undefined;
+      track(tensor);
+      tensor.#runtime.release(before);
+    };
     setOwner = (tensor, owner, place) => {
       tensor.#owner = owner;
       tensor.#place = place;

@@ -1,8 +1,9 @@
-// What layers' constructors take: rules that several of them share.
+// What layers' constructors and calls take: rules that several of them share.
 
-import { failure } from '../errors.js';
+import { failure, shown } from '../errors.js';
 import {
   type Rule,
+  aTensor,
   boolean,
   checkOptions,
   checkValue,
@@ -15,6 +16,7 @@ import {
   whole,
 } from '../options.js';
 import { Generator } from '../random.js';
+import type { Tensor } from '../tensor.js';
 
 /** One size for all axes, or one for each of `rank`. */
 export const sizes = (rank: number, least = 0): Rule => ({
@@ -28,9 +30,11 @@ const paddings = (rank: number): Rule => ({
 });
 
 export const generatorRules = { generator: instance(Generator) };
-export const layerRules = { bias: boolean, dtype: dtypeOf('float32', 'float64'), ...generatorRules };
+export const floatRules = { dtype: dtypeOf('float32', 'float64') };
+export const layerRules = { bias: boolean, ...floatRules, ...generatorRules };
 
-const orNull = (rule: Rule): Rule => ({
+/** What the rule says, or null. */
+export const orNull = (rule: Rule): Rule => ({
   text: `${rule.text}, or null`,
   test: either(rule, oneOf(null)).test,
 });
@@ -79,7 +83,52 @@ export function checkConvolution(
   }
 }
 
+/** Padding as convolutions take it, 'same' and 'valid' included. */
+export const paddingOrSame = (rank: number): Rule => ({
+  text: `${paddings(rank).text}, or 'same' or 'valid'`,
+  test: either(paddings(rank), oneOf('same', 'valid')).test,
+});
+
 /** Checks sizes that are positional. */
 export function checkSizes(layer: string, given: Readonly<Record<string, unknown>>, rule: Rule): void {
   for (const [name, value] of Object.entries(given)) checkValue(layer, name, value, rule);
+}
+
+/** Refuses an input that is no tensor. */
+export function checkInput(layer: string, x: unknown, name = 'input'): asserts x is Tensor {
+  checkValue(layer, name, x, aTensor);
+}
+
+/** `[2, 3]` */
+export const shapeOf = (x: Tensor): string => `[${x.shape.join(', ')}]`;
+
+const axes = ['L', 'H, W', 'D, H, W'];
+
+/** Runs `fn` on x [N, C, *S] of so many spatial axes; one without a batch axis gets it for the while. */
+export function withBatch<T extends Tensor | Tensor[]>(
+  layer: string,
+  rank: number,
+  x: Tensor,
+  fn: (x: Tensor) => T,
+): T {
+  checkInput(layer, x);
+  if (x.ndim === rank + 2) return fn(x);
+  if (x.ndim === rank + 1) {
+    const first = (y: Tensor): Tensor => y.reshape(y.shape.slice(1));
+    const result: Tensor | Tensor[] = fn(x.reshape([1, ...x.shape]));
+    return (Array.isArray(result) ? result.map(first) : first(result)) as T;
+  }
+  const space = axes[rank - 1] ?? `${rank} axes`;
+  throw failure(layer, 'shape', `the input is ${shapeOf(x)}; it must be [N, C, ${space}] or [C, ${space}]`);
+}
+
+/** Refuses an input whose axis `dim` has another size. */
+export function checkAxis(layer: string, x: Tensor, dim: number, size: number, what: string): void {
+  const found = x.shape.at(dim);
+  if (found !== size)
+    throw failure(
+      layer,
+      'shape',
+      `the input ${shapeOf(x)} has ${shown(found)} ${what}; it must have ${size}`,
+    );
 }

@@ -1,8 +1,74 @@
 // omnigrad/nn
 
-export * from './conv.js';
+export * from './activation.js';
+export {
+  AdaptiveAvgPool1d,
+  AdaptiveAvgPool2d,
+  AdaptiveAvgPool3d,
+  AdaptiveMaxPool1d,
+  AdaptiveMaxPool2d,
+  AdaptiveMaxPool3d,
+  type OutputSize,
+} from './adaptive_pool.js';
+export {
+  BatchNorm1d,
+  BatchNorm2d,
+  BatchNorm3d,
+  type BatchNormLayerOptions,
+  InstanceNorm1d,
+  InstanceNorm2d,
+  InstanceNorm3d,
+} from './batch_norm.js';
+export * from './containers.js';
+export { Conv1d, Conv2d, Conv3d, type ConvLayerOptions, ConvNd, type PaddingSizes } from './conv.js';
+export {
+  ConvTranspose1d,
+  ConvTranspose2d,
+  ConvTranspose3d,
+  type ConvTransposeLayerOptions,
+  ConvTransposeNd,
+} from './conv_transpose.js';
 export * from './deform.js';
+export * from './distance.js';
+export * from './dropout.js';
+export * from './embedding.js';
+export * from './gates.js';
+export type { BackwardHook, ForwardHook, ForwardPreHook, HookHandle } from './hooks.js';
 export * as init from './initializers.js';
 export type { LayerOptions, Sizes } from './init.js';
-export * from './layers.js';
-export * from './module.js';
+export * from './linear.js';
+export {
+  BCELoss,
+  BCEWithLogitsLoss,
+  CrossEntropyLoss,
+  HingeEmbeddingLoss,
+  HuberLoss,
+  KLDivLoss,
+  L1Loss,
+  LpLoss,
+  MSELoss,
+  MultiLabelSoftMarginLoss,
+  MultiMarginLoss,
+  NLLLoss,
+  PoissonNLLLoss,
+  SmoothL1Loss,
+  SoftMarginLoss,
+} from './loss.js';
+export { type AnyModule, Module, buffer, parameter } from './module.js';
+export * from './norm.js';
+export * from './padding.js';
+export * from './pool.js';
+export * from './resize.js';
+export {
+  CTCLoss,
+  CosineEmbeddingLoss,
+  GaussianNLLLoss,
+  type Lengths,
+  MarginRankingLoss,
+  RNNTLoss,
+  type TripletDistanceOptions,
+  TripletMarginLoss,
+  TripletMarginWithDistanceLoss,
+} from './sequence_loss.js';
+export type { KeyMap, LoadOptions, LoadResult, StateDict } from './state.js';
+export { type Summary, type SummaryRow, summary } from './summary.js';

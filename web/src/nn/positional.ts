@@ -1,0 +1,77 @@
+// Where a token stands: added to it, or turned into it.
+
+import { math } from '../runtime.js';
+import { tensor } from '../create.js';
+import { failure } from '../errors.js';
+import { add, rotaryEmbedding } from '../ops.generated.js';
+import type { RotaryEmbeddingOptions } from '../ops.generated.js';
+import { boolean, checkOptions, checkValue, positive, whole } from '../options.js';
+import type { Tensor } from '../tensor.js';
+import { checkInput, checkSizes, floatRules, shapeOf } from './checks.js';
+import { Module, buffer } from './module.js';
+
+export interface PositionalOptions {
+  /** The longest sequence; default 5000. */
+  readonly maxLength?: number;
+  /** The longest wave, over 2 pi; default 10000. */
+  readonly maxTimescale?: number;
+  readonly dtype?: 'float32' | 'float64';
+}
+
+/** Adds sin and cos of the position, in turn, with wavelengths from 2 pi to maxTimescale 2 pi (Vaswani et al. 2017). */
+export class PositionalEncoding extends Module<[x: Tensor, offset?: number]> {
+  /** [maxLength, size]; no part of the state dict. */
+  readonly table: Tensor;
+
+  constructor(size: number, options: PositionalOptions = {}) {
+    super();
+    checkSizes('PositionalEncoding', { size }, whole(1));
+    const own = { maxLength: whole(1), maxTimescale: positive, ...floatRules };
+    checkOptions('PositionalEncoding', options, own);
+    const { maxLength = 5000, maxTimescale = 10000, dtype = 'float32' } = options;
+    const values = new Float64Array(maxLength * size);
+    for (let i = 0; i < size; i++) {
+      const rate = math('pow', maxTimescale, -(i - (i % 2)) / size);
+      const wave = i % 2 === 0 ? 'sin' : 'cos';
+      for (let at = 0; at < maxLength; at++) values[at * size + i] = math(wave, at * rate);
+    }
+    this.table = buffer(tensor(values, { shape: [maxLength, size], dtype }), { persistent: false });
+  }
+
+  /**
+   * @param x [*, length, size]
+   * @param offset the first token's position; default 0
+   */
+  forward(x: Tensor, offset = 0): Tensor {
+    checkInput('PositionalEncoding', x);
+    checkValue('PositionalEncoding', 'offset', offset, whole());
+    const [length, size] = this.table.shape as [number, number];
+    const wanted = x.shape.at(-2) ?? 0;
+    if (x.ndim < 2 || x.shape.at(-1) !== size || offset + wanted > length) {
+      const text = `the input is ${shapeOf(x)} from position ${offset}; it must be [*, length, ${size}], up to ${length}`;
+      throw failure('PositionalEncoding', 'shape', text);
+    }
+    return add(x, this.table.at([offset, offset + wanted]));
+  }
+}
+
+/** Turns pairs of features of queries and keys by angles that grow with the position (Su et al. 2021). */
+export class RotaryEncoding extends Module<[x: Tensor, offset?: number]> {
+  readonly #options: RotaryEmbeddingOptions;
+
+  /** @param options `base` of the angles, 10000; `interleaved`: pairs are neighbours (true), or lie half of them apart */
+  constructor(options: { readonly base?: number; readonly interleaved?: boolean } = {}) {
+    super();
+    checkOptions('RotaryEncoding', options, { base: positive, interleaved: boolean });
+    this.#options = options;
+  }
+
+  /**
+   * @param x [*, length, features], features even
+   * @param offset the first token's position; default 0
+   */
+  forward(x: Tensor, offset = 0): Tensor {
+    checkValue('RotaryEncoding', 'offset', offset, whole());
+    return rotaryEmbedding(x, { ...this.#options, offset });
+  }
+}

@@ -1,0 +1,165 @@
+// Recurrent layers over sequences, with PyTorch's names and layouts of weights.
+
+import { cat, gru, lstm, rnn } from '../ops.generated.js';
+import { boolean, checkOptions, oneOf, share, whole } from '../options.js';
+import { dropout } from '../stochastic.js';
+import type { Tensor } from '../tensor.js';
+import { checkInput, checkSizes, layerRules } from './checks.js';
+import { type LayerOptions, fanInUniform } from './init.js';
+import { Module } from './module.js';
+import { type Lengths, lengthsOf } from './sequence_loss.js';
+
+export interface RecurrentOptions extends LayerOptions {
+  /** Layers, each reading the one before; default 1. */
+  readonly numLayers?: number;
+  /** x and y are [batch, time, features], not [time, batch, features]; default false. */
+  readonly batchFirst?: boolean;
+  /** Dropout between layers, in training; default 0. */
+  readonly dropout?: number;
+  /** With a second direction, from each sequence's end; default false. */
+  readonly bidirectional?: boolean;
+}
+
+export interface RNNOptions extends RecurrentOptions {
+  /** Of a step; default 'tanh'. */
+  readonly nonlinearity?: 'tanh' | 'relu';
+}
+
+export interface SequenceOptions {
+  /** Steps of each sequence: beyond them y is 0 and the state stays. Default: all. */
+  readonly lengths?: Lengths | null;
+}
+
+/** What a layer of any kind computes of x: y and its last states, [directions, batch, hidden] each. */
+type Run = (x: Tensor, weights: Tensor[], states: (Tensor | null)[], options: RunOptions) => Tensor[];
+interface RunOptions {
+  readonly numLayers: number;
+  readonly bidirectional: boolean;
+  readonly batchFirst: boolean;
+  readonly bias: boolean;
+  readonly lengths: Tensor | null;
+}
+
+abstract class RecurrentBase<State, Last> extends Module<
+  [x: Tensor, state?: State | null, options?: SequenceOptions],
+  [y: Tensor, state: Last]
+> {
+  readonly #name: string;
+  readonly #weights: Tensor[] = [];
+  readonly #options: Omit<RunOptions, 'lengths'>;
+  readonly #dropout: number;
+  readonly #run: Run;
+
+  protected constructor(
+    name: string,
+    gates: number,
+    inputSize: number,
+    hiddenSize: number,
+    options: RecurrentOptions,
+    run: Run,
+  ) {
+    super();
+    checkSizes(name, { inputSize, hiddenSize }, whole(1));
+    const own = { numLayers: whole(1), batchFirst: boolean, dropout: share, bidirectional: boolean };
+    checkOptions(name, options, { ...layerRules, ...own, nonlinearity: oneOf('tanh', 'relu') });
+    const { numLayers = 1, batchFirst = false, bidirectional = false, bias = true } = options;
+    this.#name = name;
+    this.#options = { numLayers, batchFirst, bidirectional, bias };
+    this.#dropout = options.dropout ?? 0;
+    this.#run = run;
+    const directions = bidirectional ? ['', '_reverse'] : [''];
+    for (let layer = 0; layer < numLayers; layer++) {
+      const inputs = layer === 0 ? inputSize : hiddenSize * directions.length;
+      for (const direction of directions) {
+        const add = (what: string, shape: number[]): void => {
+          // Within 1/sqrt(hiddenSize), all of them.
+          const tensor = fanInUniform(shape, hiddenSize, options);
+          this.#weights.push(this.register(`${what}_l${layer}${direction}`, tensor));
+        };
+        add('weight_ih', [gates * hiddenSize, inputs]);
+        add('weight_hh', [gates * hiddenSize, hiddenSize]);
+        if (!bias) continue;
+        add('bias_ih', [gates * hiddenSize]);
+        add('bias_hh', [gates * hiddenSize]);
+      }
+    }
+  }
+
+  protected run(x: Tensor, states: (Tensor | null)[], given: SequenceOptions): Tensor[] {
+    checkInput(this.#name, x);
+    checkOptions(this.#name, given, { lengths: { text: 'a Tensor or a list', test: isLengths } });
+    const lengths = lengthsOf(given.lengths);
+    const { numLayers, bidirectional, bias } = this.#options;
+    if (!this.training || this.#dropout === 0 || numLayers === 1)
+      return this.#run(x, this.#weights, states, { ...this.#options, lengths });
+    // Layer by layer, with dropout between them.
+    const directions = bidirectional ? 2 : 1;
+    const count = directions * (bias ? 4 : 2);
+    const own = { ...this.#options, numLayers: 1, lengths };
+    const last: Tensor[][] = states.map(() => []);
+    let y = x;
+    for (let layer = 0; layer < numLayers; layer++) {
+      const rows = [layer * directions, (layer + 1) * directions] as const;
+      const first = states.map((state) => state && state.at(rows));
+      const weights = this.#weights.slice(layer * count, (layer + 1) * count);
+      const [next, ...after] = this.#run(layer === 0 ? y : dropout(y, this.#dropout), weights, first, own);
+      y = next as Tensor;
+      after.forEach((state, i) => last[i]?.push(state));
+    }
+    return [y, ...last.map((list) => cat(list, 0))];
+  }
+}
+
+const isLengths = (value: unknown): boolean => typeof value === 'object';
+
+/** Elman's layers: h' = tanh(W x + b + U h + c), or relu. */
+export class RNN extends RecurrentBase<Tensor, Tensor> {
+  constructor(inputSize: number, hiddenSize: number, options: RNNOptions = {}) {
+    const { nonlinearity = 'tanh' } = options;
+    super('RNN', 1, inputSize, hiddenSize, options, (x, weights, [h0], given) =>
+      rnn(x, weights, { ...given, h0, nonlinearity }),
+    );
+  }
+  /**
+   * @param x [time, batch, inputSize] (or batch first), or [time, inputSize] of one sequence
+   * @param h0 [layers * directions, batch, hiddenSize]; default 0
+   * @returns y [time, batch, directions * hiddenSize] and the last h
+   */
+  forward(x: Tensor, h0?: Tensor | null, options: SequenceOptions = {}): [y: Tensor, hn: Tensor] {
+    return this.run(x, [h0 ?? null], options) as [Tensor, Tensor];
+  }
+}
+
+/** Gated recurrent units (Cho et al. 2014), in PyTorch's form: n = tanh(W x + b + r (U h + c)). */
+export class GRU extends RecurrentBase<Tensor, Tensor> {
+  constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) {
+    super('GRU', 3, inputSize, hiddenSize, options, (x, weights, [h0], given) =>
+      gru(x, weights, { ...given, h0 }),
+    );
+  }
+  /** As RNN's. */
+  forward(x: Tensor, h0?: Tensor | null, options: SequenceOptions = {}): [y: Tensor, hn: Tensor] {
+    return this.run(x, [h0 ?? null], options) as [Tensor, Tensor];
+  }
+}
+
+/** State and cell state. */
+export type LSTMState = readonly [h: Tensor, c: Tensor];
+
+/** Long short-term memory (Hochreiter, Schmidhuber 1997), gates i, f, g, o. */
+export class LSTM extends RecurrentBase<LSTMState, [hn: Tensor, cn: Tensor]> {
+  constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) {
+    super('LSTM', 4, inputSize, hiddenSize, options, (x, weights, [h0, c0], given) =>
+      lstm(x, weights, { ...given, h0, c0 }),
+    );
+  }
+  /** As RNN's, with two states: [h, c]. */
+  forward(
+    x: Tensor,
+    state?: LSTMState | null,
+    options: SequenceOptions = {},
+  ): [y: Tensor, state: [hn: Tensor, cn: Tensor]] {
+    const [y, hn, cn] = this.run(x, [state?.[0] ?? null, state?.[1] ?? null], options);
+    return [y as Tensor, [hn as Tensor, cn as Tensor]];
+  }
+}

@@ -1,0 +1,90 @@
+// Layers that move elements: resizing, pixel shuffles, windows as columns.
+
+import { fold, interpolate, pixelShuffle, pixelUnshuffle, unfold } from '../ops.generated.js';
+import type { InterpolateOptions, UnfoldOptions } from '../ops.generated.js';
+import { type Rule, checkOptions, either, manyOf, whole } from '../options.js';
+import type { Tensor } from '../tensor.js';
+import { checkSizes, interpolateRules } from './checks.js';
+import type { Sizes } from './init.js';
+import { Module } from './module.js';
+
+/** Resizes the spatial dimensions, to a size or by a factor; options as `interpolate`. */
+export class Interpolate extends Module {
+  readonly #options: InterpolateOptions;
+
+  constructor(options: InterpolateOptions) {
+    super();
+    checkOptions('Interpolate', options, interpolateRules);
+    this.#options = options;
+  }
+  /** [N, C, *S] to [N, C, *S'] */
+  forward(x: Tensor): Tensor {
+    return interpolate(x, this.#options);
+  }
+}
+
+/** PyTorch's name of Interpolate. */
+export class Upsample extends Interpolate {}
+
+/** [*, C r^2, H, W] to [*, C, H r, W r] (Shi et al. 2016). */
+export class PixelShuffle extends Module {
+  readonly #factor: number;
+  constructor(upscaleFactor: number) {
+    super();
+    checkSizes('PixelShuffle', { upscaleFactor }, whole(1));
+    this.#factor = upscaleFactor;
+  }
+  forward(x: Tensor): Tensor {
+    return pixelShuffle(x, this.#factor);
+  }
+}
+
+/** [*, C, H r, W r] to [*, C r^2, H, W]: PixelShuffle's inverse. */
+export class PixelUnshuffle extends Module {
+  readonly #factor: number;
+  constructor(downscaleFactor: number) {
+    super();
+    checkSizes('PixelUnshuffle', { downscaleFactor }, whole(1));
+    this.#factor = downscaleFactor;
+  }
+  forward(x: Tensor): Tensor {
+    return pixelUnshuffle(x, this.#factor);
+  }
+}
+
+const anySizes = (least: number): Rule => either(whole(least), manyOf(whole(least)));
+const windowRules = { stride: anySizes(1), padding: anySizes(0), dilation: anySizes(1) };
+
+/** Sliding windows as columns: [N, C, *S] to [N, C prod(kernel), windows]. */
+export class Unfold extends Module {
+  readonly #kernelSize: Sizes;
+  readonly #options: UnfoldOptions;
+  constructor(kernelSize: Sizes, options: UnfoldOptions = {}) {
+    super();
+    checkSizes('Unfold', { kernelSize }, anySizes(1));
+    checkOptions('Unfold', options, windowRules);
+    this.#kernelSize = kernelSize;
+    this.#options = options;
+  }
+  forward(x: Tensor): Tensor {
+    return unfold(x, this.#kernelSize, this.#options);
+  }
+}
+
+/** Adds windows up where they lie, Unfold's adjoint: [N, C prod(kernel), windows] to [N, C, *outputSize]. */
+export class Fold extends Module {
+  readonly #outputSize: Sizes;
+  readonly #kernelSize: Sizes;
+  readonly #options: UnfoldOptions;
+  constructor(outputSize: Sizes, kernelSize: Sizes, options: UnfoldOptions = {}) {
+    super();
+    checkSizes('Fold', { outputSize, kernelSize }, anySizes(1));
+    checkOptions('Fold', options, windowRules);
+    this.#outputSize = outputSize;
+    this.#kernelSize = kernelSize;
+    this.#options = options;
+  }
+  forward(x: Tensor): Tensor {
+    return fold(x, this.#outputSize, this.#kernelSize, this.#options);
+  }
+}

@@ -1,0 +1,160 @@
+// Losses of more than an input and a target: of pairs and triplets, with variances, over alignments.
+
+import { tensor } from '../create.js';
+import {
+  cosineEmbeddingLoss,
+  ctcLoss,
+  gaussianNllLoss,
+  marginRankingLoss,
+  rnntLoss,
+  tripletMarginLoss,
+} from '../ops.generated.js';
+import type {
+  CosineEmbeddingLossOptions,
+  CtcLossOptions,
+  GaussianNllLossOptions,
+  MarginRankingLossOptions,
+  RnntLossOptions,
+  TripletMarginLossOptions,
+} from '../ops.generated.js';
+import { boolean, checkOptions, finite, func, integer, notNegative, positive, whole } from '../options.js';
+import type { Tensor } from '../tensor.js';
+import { reductionRules } from './loss.js';
+import { Module } from './module.js';
+
+/** max(0, margin - target (x1 - x2)): target 1 where x1 should be greater, else -1. */
+export class MarginRankingLoss extends Module<[x1: Tensor, x2: Tensor, target: Tensor]> {
+  readonly #options: MarginRankingLossOptions;
+  constructor(options: MarginRankingLossOptions = {}) {
+    super();
+    checkOptions('MarginRankingLoss', options, { ...reductionRules, margin: finite });
+    this.#options = options;
+  }
+  forward(x1: Tensor, x2: Tensor, target: Tensor): Tensor {
+    return marginRankingLoss(x1, x2, target, this.#options);
+  }
+}
+
+/** 1 - cos(x1, x2) where the target is 1, max(0, cos(x1, x2) - margin) where it is -1. */
+export class CosineEmbeddingLoss extends Module<[x1: Tensor, x2: Tensor, target: Tensor]> {
+  readonly #options: CosineEmbeddingLossOptions;
+  constructor(options: CosineEmbeddingLossOptions = {}) {
+    super();
+    checkOptions('CosineEmbeddingLoss', options, { ...reductionRules, margin: finite });
+    this.#options = options;
+  }
+  forward(x1: Tensor, x2: Tensor, target: Tensor): Tensor {
+    return cosineEmbeddingLoss(x1, x2, target, this.#options);
+  }
+}
+
+/** max(0, d(anchor, positive) - d(anchor, negative) + margin) with p-norms. */
+export class TripletMarginLoss extends Module<[anchor: Tensor, positive: Tensor, negative: Tensor]> {
+  readonly #options: TripletMarginLossOptions;
+  constructor(options: TripletMarginLossOptions = {}) {
+    super();
+    const own = { margin: finite, p: positive, eps: notNegative, swap: boolean };
+    checkOptions('TripletMarginLoss', options, { ...reductionRules, ...own });
+    this.#options = options;
+  }
+  forward(anchor: Tensor, positive_: Tensor, negative: Tensor): Tensor {
+    return tripletMarginLoss(anchor, positive_, negative, this.#options);
+  }
+}
+
+export interface TripletDistanceOptions extends Pick<TripletMarginLossOptions, 'reduction'> {
+  /** By how much the negative should be farther; default 1. */
+  readonly margin?: number;
+  /** Take the nearer of d(anchor, negative) and d(positive, negative); default false. */
+  readonly swap?: boolean;
+}
+
+/** TripletMarginLoss with a distance of the caller's, from two tensors to one. */
+export class TripletMarginWithDistanceLoss extends Module<
+  [anchor: Tensor, positive: Tensor, negative: Tensor]
+> {
+  readonly #distance: (x: Tensor, y: Tensor) => Tensor;
+  readonly #options: TripletDistanceOptions;
+  constructor(distance: (x: Tensor, y: Tensor) => Tensor, options: TripletDistanceOptions = {}) {
+    super();
+    const name = 'TripletMarginWithDistanceLoss';
+    checkOptions(name, { distance }, { distance: func });
+    checkOptions(name, options, { ...reductionRules, margin: finite, swap: boolean });
+    this.#distance = distance;
+    this.#options = options;
+  }
+  forward(anchor: Tensor, positive_: Tensor, negative: Tensor): Tensor {
+    const { margin = 1, swap = false, reduction = 'mean' } = this.#options;
+    const distance = this.#distance;
+    const near = distance(anchor, positive_);
+    const far = distance(anchor, negative);
+    const farther = swap ? far.minimum(distance(positive_, negative)) : far;
+    const loss = near.sub(farther).add(margin).maximum(0);
+    if (reduction === 'none') return loss;
+    return reduction === 'sum' ? loss.sum() : loss.mean();
+  }
+}
+
+/** Negative log-likelihood of a target under means and variances. */
+export class GaussianNLLLoss extends Module<[input: Tensor, target: Tensor, variance: Tensor]> {
+  readonly #options: GaussianNllLossOptions;
+  constructor(options: GaussianNllLossOptions = {}) {
+    super();
+    checkOptions('GaussianNLLLoss', options, { ...reductionRules, full: boolean, eps: positive });
+    this.#options = options;
+  }
+  forward(input: Tensor, target: Tensor, variance: Tensor): Tensor {
+    return gaussianNllLoss(input, target, variance, this.#options);
+  }
+}
+
+/** How many count of each sequence: a tensor [batch], or a list. */
+export type Lengths = Tensor | readonly number[];
+
+/** Lengths as a tensor. */
+export function lengthsOf(lengths: Lengths | null | undefined): Tensor | null {
+  if (!Array.isArray(lengths)) return (lengths as Tensor | null | undefined) ?? null;
+  return tensor(lengths as number[], { dtype: 'int64' });
+}
+
+/** Connectionist temporal classification, over [time, batch, classes] of log-probabilities. */
+export class CTCLoss extends Module<
+  [logProbs: Tensor, targets: Tensor, inputLengths?: Lengths | null, targetLengths?: Lengths | null]
+> {
+  readonly #options: CtcLossOptions;
+  constructor(options: Omit<CtcLossOptions, 'inputLengths' | 'targetLengths'> = {}) {
+    super();
+    checkOptions('CTCLoss', options, { ...reductionRules, blank: whole(), zeroInfinity: boolean });
+    this.#options = options;
+  }
+  forward(
+    logProbs: Tensor,
+    targets: Tensor,
+    inputLengths?: Lengths | null,
+    targetLengths?: Lengths | null,
+  ): Tensor {
+    const lengths = { inputLengths: lengthsOf(inputLengths), targetLengths: lengthsOf(targetLengths) };
+    return ctcLoss(logProbs, targets, { ...this.#options, ...lengths });
+  }
+}
+
+/** The transducer's loss over [batch, time, labels + 1, classes]. */
+export class RNNTLoss extends Module<
+  [logits: Tensor, targets: Tensor, logitLengths?: Lengths | null, targetLengths?: Lengths | null]
+> {
+  readonly #options: RnntLossOptions;
+  constructor(options: Omit<RnntLossOptions, 'logitLengths' | 'targetLengths'> = {}) {
+    super();
+    checkOptions('RNNTLoss', options, { ...reductionRules, blank: integer, fusedLogSoftmax: boolean });
+    this.#options = options;
+  }
+  forward(
+    logits: Tensor,
+    targets: Tensor,
+    logitLengths?: Lengths | null,
+    targetLengths?: Lengths | null,
+  ): Tensor {
+    const lengths = { logitLengths: lengthsOf(logitLengths), targetLengths: lengthsOf(targetLengths) };
+    return rnntLoss(logits, targets, { ...this.#options, ...lengths });
+  }
+}
