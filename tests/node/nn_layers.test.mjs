@@ -82,9 +82,11 @@ for (const row of layers) {
       og.scope(() => {
         const layer = row.make().to('float64');
         for (const tensor of layer.parameters()) assert.equal(tensor.dtype, 'float64');
-        const inputs = inputsOf(row).map((x) =>
-          x instanceof og.Tensor && x.dtype === 'float32' ? x.detach().cast('float64') : x,
-        );
+        const cast = (x) => {
+          if (Array.isArray(x)) return x.map(cast);
+          return x instanceof og.Tensor && x.dtype === 'float32' ? x.detach().cast('float64') : x;
+        };
+        const inputs = inputsOf(row).map(cast);
         const y = tensorOf(layer.call(...inputs));
         assert.equal(y.dtype, 'float64');
         layer.dispose();

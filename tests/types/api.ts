@@ -32,6 +32,39 @@ class Pair extends nn.Module<[a: Tensor, b?: Tensor], { sum: Tensor }> {
   }
 }
 
+export function layers(x: Tensor, index: Tensor, net: Net): void {
+  const [y, indices]: [Tensor, Tensor] = new nn.MaxPool2d(2, { returnIndices: true }).call(x);
+  const plain: Tensor = new nn.MaxPool2d(2).call(x);
+  const [out, [h, c]] = new nn.LSTM(3, 4, { bidirectional: true }).call(x, null, { lengths: [3, 2] });
+  const [attended, weights]: [Tensor, Tensor | null] = new nn.MultiheadAttention(8, 2).call(x, x, x, {
+    isCausal: true,
+  });
+  const loss: Tensor = new nn.CrossEntropyLoss({ labelSmoothing: 0.1 }).call(out, index);
+  const { missingKeys } = net.loadStateDict({}, { strict: false, keyMap: [[/^module\./, '']] });
+  const hook = net.registerForwardHook((_module, [input], output) => output.add(input.sum()));
+  net.conv.registerFullBackwardHook((_module, [g]) => (g ? [g.mul(2)] : undefined));
+  const table: string = nn.summary(net, x).toString();
+  const list: nn.Linear | undefined = new nn.ModuleList([new nn.Linear(1, 2)]).at(0);
+  net
+    .to('float64')
+    .requiresGrad_(false)
+    .apply((module) => module.eval());
+  hook.remove();
+  void [y, indices, plain, h, c, attended, weights, loss, missingKeys, table, list];
+
+  // @ts-expect-error an LSTM's state is a pair
+  new nn.LSTM(3, 4).call(x, h);
+  // @ts-expect-error without returnIndices there is one tensor
+  const [only] = new nn.AdaptiveMaxPool1d(2).call(x);
+  void only;
+  // @ts-expect-error halves are storage
+  net.to('float16');
+  // @ts-expect-error a misspelt option
+  new nn.Conv2d(1, 2, 3, { paddings: 1 });
+  // @ts-expect-error what a summary runs with is what the module takes
+  nn.summary(net, 3);
+}
+
 export async function train(): Promise<void> {
   const { variant, threads, reason } = await init({ threads: 2 });
   const told: ['threads' | 'single', number, string] = [variant, threads, reason.message];

@@ -6,6 +6,8 @@ import * as nn from 'omnigrad/nn';
 const index = (high, ...shape) => og.randint(0, high, shape);
 const signs = (...shape) => og.randint(0, 2, shape, { dtype: 'float32' }).mul(2).sub(1);
 const share = (...shape) => og.uniform(shape, 0.1, 0.9);
+const small = { dimFeedforward: 8, activation: 'gelu' };
+const states = (name, ...shape) => (name === 'LSTM' ? [og.randn(shape), og.randn(shape)] : og.randn(shape));
 const leaf = (x) => Object.assign(x, { requiresGrad: true });
 const image = { 1: [6], 2: [6, 5], 3: [6, 5, 4] };
 const ranks = [1, 2, 3];
@@ -143,6 +145,80 @@ export const layers = [
   same('GaussianNoise', () => new nn.GaussianNoise(0.1)),
 
   row('Embedding', () => new nn.Embedding(7, 3, { paddingIdx: 0 }), [() => index(7, 2, 5)], [2, 5, 3]),
+  ...['RNN', 'GRU', 'LSTM'].flatMap((name) => [
+    row(
+      name,
+      () => new nn[name](4, 3, { numLayers: 2, bidirectional: true, dropout: 0.2 }),
+      [[6, 2, 4], () => null, () => ({ lengths: [6, 4] })],
+      [6, 2, 6],
+    ),
+    row(`${name}Cell`, () => new nn[`${name}Cell`](4, 3), [[2, 4], () => states(name, 2, 3)], [2, 3]),
+  ]),
+  row(
+    'MultiheadAttention',
+    () => new nn.MultiheadAttention(6, 2, { dropout: 0.2 }),
+    [
+      [4, 2, 6],
+      [5, 2, 6],
+    ],
+    [4, 2, 6],
+  ),
+  row(
+    'MultiheadAttention',
+    () =>
+      new nn.MultiheadAttention(6, 2, {
+        kdim: 3,
+        vdim: 4,
+        addBiasKv: true,
+        addZeroAttn: true,
+        batchFirst: true,
+      }),
+    [
+      [2, 4, 6],
+      [2, 5, 3],
+      [2, 5, 4],
+    ],
+    [2, 4, 6],
+  ),
+  row('TransformerEncoderLayer', () => new nn.TransformerEncoderLayer(6, 2, small), [[4, 2, 6]], [4, 2, 6]),
+  row(
+    'TransformerDecoderLayer',
+    () => new nn.TransformerDecoderLayer(6, 2, small),
+    [
+      [4, 2, 6],
+      [5, 2, 6],
+    ],
+    [4, 2, 6],
+  ),
+  row(
+    'TransformerEncoder',
+    () =>
+      new nn.TransformerEncoder(() => new nn.TransformerEncoderLayer(6, 2, small), 2, {
+        norm: new nn.LayerNorm(6),
+      }),
+    [[4, 2, 6]],
+    [4, 2, 6],
+  ),
+  row(
+    'TransformerDecoder',
+    () => new nn.TransformerDecoder(() => new nn.TransformerDecoderLayer(6, 2, small), 2),
+    [
+      [4, 2, 6],
+      [5, 2, 6],
+    ],
+    [4, 2, 6],
+  ),
+  row(
+    'Transformer',
+    () => new nn.Transformer({ dModel: 6, nhead: 2, numEncoderLayers: 1, numDecoderLayers: 1, ...small }),
+    [
+      [5, 2, 6],
+      [4, 2, 6],
+    ],
+    [4, 2, 6],
+  ),
+  row('PositionalEncoding', () => new nn.PositionalEncoding(6, { maxLength: 9 }), [[2, 4, 6]], [2, 4, 6]),
+  row('RotaryEncoding', () => new nn.RotaryEncoding(), [[2, 4, 6]], [2, 4, 6]),
   row('EmbeddingBag', () => new nn.EmbeddingBag(7, 3), [() => index(7, 2, 5)], [2, 3]),
   row(
     'CosineSimilarity',

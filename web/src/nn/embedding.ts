@@ -39,7 +39,7 @@ function renormalize(weight: Tensor, index: Tensor, maxNorm: number, normType: n
       const rows = weight.indexSelect(0, places);
       const norms = rows.norm(1, { p: normType, keepdim: true });
       const factors = norms.add(1e-7).reciprocal().mul(maxNorm);
-      const one = norms.le(maxNorm).cast(weight.dtype as 'float32');
+      const one = norms.le(maxNorm).cast(weight.dtype);
       weight.copy_(indexPut(weight, rows.mul(factors.mul(one.neg().add(1)).add(one)), [places]));
     });
   });
@@ -61,7 +61,11 @@ export class Embedding extends Module<[index: Tensor]> {
     if (paddingIdx !== null) {
       if (paddingIdx >= numEmbeddings || paddingIdx < -numEmbeddings)
         throw failure('Embedding', 'option', `paddingIdx is ${paddingIdx}; there are ${numEmbeddings} rows`);
-      noGrad(() => scope(() => void this.weight.at(paddingIdx).fill_(0)));
+      noGrad(() => {
+        scope(() => {
+          this.weight.at(paddingIdx).fill_(0);
+        });
+      });
     }
     this.#paddingIdx = paddingIdx;
     this.#maxNorm = maxNorm;

@@ -72,3 +72,32 @@ export {
 } from './sequence_loss.js';
 export type { KeyMap, LoadOptions, LoadResult, StateDict } from './state.js';
 export { type Summary, type SummaryRow, summary } from './summary.js';
+export { type AttentionOptions, MultiheadAttention, type MultiheadAttentionOptions } from './attention.js';
+export { KeyValueCache } from './attention_masks.js';
+export * from './positional.js';
+export {
+  GRU,
+  LSTM,
+  type LSTMState,
+  RNN,
+  type RNNOptions,
+  type RecurrentOptions,
+  type SequenceOptions,
+} from './recurrent.js';
+export { GRUCell, LSTMCell, RNNCell } from './recurrent_cells.js';
+export {
+  StackCache,
+  Transformer,
+  type TransformerCall,
+  TransformerDecoder,
+  TransformerEncoder,
+  type TransformerOptions,
+} from './transformer.js';
+export {
+  DecoderCache,
+  type DecoderOptions,
+  type EncoderOptions,
+  TransformerDecoderLayer,
+  TransformerEncoderLayer,
+  type TransformerLayerOptions,
+} from './transformer_layers.js';

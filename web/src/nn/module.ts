@@ -182,8 +182,7 @@ export abstract class Module<In extends unknown[] = [Tensor], Out = Tensor> {
   // What `wanted` says, each once, so that shared parameters and cycles are met once.
   *#walk(wanted: (value: object) => boolean): IterableIterator<[string, unknown]> {
     const seen = new Set<object>();
-    for (const item of visit('', this, (value) => !seen.has(value) && seen.add(value) !== undefined))
-      if (wanted(item[1])) yield item;
+    for (const item of visit('', this, (value) => unseen(seen, value))) if (wanted(item[1])) yield item;
   }
 
   static {
@@ -194,8 +193,7 @@ export abstract class Module<In extends unknown[] = [Tensor], Out = Tensor> {
   stateDict(): StateDict {
     const dict: StateDict = {};
     const path = new Set<object>();
-    const enter = (value: object): boolean =>
-      isTensor(value) || (!path.has(value) && path.add(value) !== undefined);
+    const enter = (value: object): boolean => isTensor(value) || unseen(path, value);
     for (const [name, value] of visit('', this, enter, (value) => path.delete(value)))
       if (isTensor(value) && isState(value)) dict[name] = value;
     return dict;
@@ -262,6 +260,13 @@ function* visit(
     for (const [key, item] of own) if (kind(item) && enter(item)) yield [key, item];
   for (const [key, item] of own) if (item instanceof Module) yield* visit(key, item, enter, leave);
   leave(value);
+}
+
+// Adds what is not there yet; whether it was not.
+function unseen(set: Set<object>, value: object): boolean {
+  if (set.has(value)) return false;
+  set.add(value);
+  return true;
 }
 
 // A module's own modules and tensors, also those inside arrays, Maps and records.

@@ -100,7 +100,7 @@ abstract class RecurrentBase<State, Last> extends Module<
     let y = x;
     for (let layer = 0; layer < numLayers; layer++) {
       const rows = [layer * directions, (layer + 1) * directions] as const;
-      const first = states.map((state) => state && state.at(rows));
+      const first = states.map((state) => state?.at(rows) ?? null);
       const weights = this.#weights.slice(layer * count, (layer + 1) * count);
       const [next, ...after] = this.#run(layer === 0 ? y : dropout(y, this.#dropout), weights, first, own);
       y = next as Tensor;

@@ -45,11 +45,20 @@ abstract class CellBase<State, Last> extends Layer<[x: Tensor, state?: State | n
   protected run(op: Run, x: Tensor, states: (Tensor | null)[]): Tensor[] {
     checkInput(this.#name, x);
     if (x.ndim !== 1 && x.ndim !== 2)
-      throw failure(this.#name, 'shape', `the input is ${shapeOf(x)}; it must be [batch, features] or [features]`);
+      throw failure(
+        this.#name,
+        'shape',
+        `the input is ${shapeOf(x)}; it must be [batch, features] or [features]`,
+      );
     const { weightIh, weightHh, biasIh, biasHh } = this;
     const weights = [weightIh, weightHh, ...(biasIh && biasHh ? [biasIh, biasHh] : [])];
     const step = (t: Tensor): Tensor => t.reshape([1, ...(t.ndim === 1 ? [1] : []), ...t.shape]);
-    const after = op(step(x), weights, states.map((s) => s && step(s)), biasIh !== null);
+    const after = op(
+      step(x),
+      weights,
+      states.map((s) => s && step(s)),
+      biasIh !== null,
+    );
     return after.slice(1).map((s) => s.reshape(x.ndim === 1 ? s.shape.slice(2) : s.shape.slice(1)));
   }
 }

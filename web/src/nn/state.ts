@@ -84,7 +84,7 @@ export function copyAll(pairs: Iterable<readonly [target: Tensor, source: Tensor
   noGrad(() => {
     scope(() => {
       for (const [target, source] of pairs)
-        target.copy_(source.dtype === target.dtype ? source : source.cast(target.dtype as 'float32'));
+        target.copy_(source.dtype === target.dtype ? source : source.cast(target.dtype));
     });
   });
 }
