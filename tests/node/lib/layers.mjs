@@ -55,7 +55,7 @@ export const layers = [
 
   ...spatial(
     'Conv',
-    (Layer, n) => new Layer(4, 6, 3, { padding: 1 }),
+    (Layer) => new Layer(4, 6, 3, { padding: 1 }),
     (n) => [2, 6, ...image[n]],
   ),
   row('ConvNd', () => new nn.ConvNd(4, 2, 3, 2), [[1, 2, 3, 3, 3, 3]], [1, 3, 2, 2, 2, 2]),
