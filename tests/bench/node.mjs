@@ -19,6 +19,7 @@ const usage = `npm run bench -- [flags]
   --json FILE     everything measured, as JSON
   --list          the names of the cases
   --browser       the same list in Chromium, without PyTorch
+  --serve PORT    serves the page that --browser runs, for any browser
   --calls, --memory, --start   other measurements: a call's cost, the pool's peak, the time to start`;
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -32,6 +33,7 @@ const flags = {
   json: { type: 'string' },
   list: { type: 'boolean' },
   browser: { type: 'boolean' },
+  serve: { type: 'string' },
 };
 
 function stop(text) {
@@ -122,6 +124,11 @@ async function main() {
   if (chosen.length === 0) stop(`bench: no case has ${options.only} in its name; --list shows them`);
   if (options.list) {
     process.stdout.write(`${chosen.map(({ name }) => name).join('\n')}\n`);
+    return;
+  }
+  if (options.serve) {
+    const server = await (await import('./browser.mjs')).serve(Number(options.serve));
+    process.stdout.write(`http://localhost:${server.address().port}/\n`);
     return;
   }
   const print = (text) => process.stdout.write(`${text}\n`);

@@ -134,10 +134,13 @@ function cnnStep(spec, values) {
 }
 
 answer({
-  async start({ version }) {
+  async start({ version, threads = 1 }) {
+    // It takes as many workers as there are cores, where there are workers; in Node there are none.
+    if (typeof Worker === 'function')
+      Object.defineProperty(navigator, 'hardwareConcurrency', { value: threads, configurable: true });
     await jax.init('wasm');
     jax.defaultDevice('wasm');
-    return `${version}, wasm, ${typeof Worker === 'function' ? 'its own threads' : '1 thread'}`;
+    return `${version}, wasm, ${threads} thread${threads > 1 ? 's' : ''}`;
   },
   kinds,
 });
