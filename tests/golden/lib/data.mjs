@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const arrays = { F32: Float32Array, F64: Float64Array, I32: Int32Array, I64: BigInt64Array, U8: Uint8Array };
 
-/** A file's metadata, and `tensor(name)`: { dtype, shape, data } or undefined. */
+/** A file's metadata, its tensors' names, and `tensor(name)`: { dtype, shape, data } or undefined. */
 export function readSafetensors(path) {
   const bytes = readFileSync(path);
   const headerSize = Number(bytes.readBigUInt64LE(0));
@@ -16,7 +16,7 @@ export function readSafetensors(path) {
     const copy = Uint8Array.from(bytes.subarray(8 + headerSize + begin, 8 + headerSize + end));
     return { dtype: entry.dtype, shape: entry.shape, data: new arrays[entry.dtype](copy.buffer) };
   };
-  return { path, metadata, tensor };
+  return { path, metadata, names: Object.keys(entries), tensor };
 }
 
 /** Every case of every file of a folder: [{ file, family, ...case }]. */

@@ -14,7 +14,8 @@ export interface ConvTransposeLayerOptions extends Omit<ConvLayerOptions, 'paddi
   readonly outputPadding?: Sizes;
 }
 
-abstract class ConvTransposeBase extends Module {
+/** A transposed convolution over `rank` axes, under the name of the layer that it is the base of. */
+export abstract class ConvTransposeBase extends Module {
   /** [inChannels, outChannels / groups, *kernel] */
   readonly weight: Tensor;
   /** [outChannels] */

@@ -101,3 +101,11 @@ export {
   TransformerEncoderLayer,
   type TransformerLayerOptions,
 } from './transformer_layers.js';
+export {
+  type Parametrization,
+  type SpectralNormOptions,
+  registerParametrization,
+  removeParametrizations,
+  spectralNorm,
+  weightNorm,
+} from './parametrize.js';
