@@ -75,9 +75,16 @@ export abstract class ConvBase extends Module {
     return withBatch(this.#name, this.#rank, x, (batch) => this.convolve(batch, this.weight, this.bias));
   }
 
-  /** The layer's convolution with another weight and bias; x has a batch axis. */
-  convolve(x: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
+  protected convolve(x: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
     return conv(this.#pad ? this.#pad(x) : x, weight, { ...this.#options, bias });
+  }
+
+  /** The layer's convolution with a [rank * groups, ...] in place of its weight, then one of size 1 with b; no bias. */
+  lowRank(x: Tensor, a: Tensor, b: Tensor): Tensor {
+    const { groups } = this.#options;
+    return withBatch(this.#name, this.#rank, x, (batch) =>
+      conv(this.convolve(batch, a, null), b, { groups }),
+    );
   }
 }
 

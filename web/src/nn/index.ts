@@ -54,6 +54,7 @@ export {
   SmoothL1Loss,
   SoftMarginLoss,
 } from './loss.js';
+export { Lora, type LoraOptions, applyLora } from './lora.js';
 export { type AnyModule, Module, buffer, parameter } from './module.js';
 export * from './norm.js';
 export * from './padding.js';

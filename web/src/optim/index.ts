@@ -21,16 +21,13 @@ export {
 } from './adaptive.js';
 export { clipGradNorm, clipGradValue } from './clip.js';
 export { CyclicLR, type CyclicOptions, OneCycleLR, type OneCycleOptions } from './cycles.js';
+export { EMA, type EmaOptions, type EmaState } from './ema.js';
+export { type NameRule, groupsByName } from './groups.js';
 export { LBFGS, type LbfgsOptions } from './lbfgs.js';
 export type { LossResult, Minimized, MinimizeOptions } from './loss.js';
 export { Muon, type MuonOptions } from './muon.js';
-export {
-  type GroupOptions,
-  Optimizer,
-  type OptimizerState,
-  type ParamGroup,
-  type Params,
-} from './optimizer.js';
+export { type GroupOptions, Optimizer, type ParamGroup, type Params } from './optimizer.js';
+export type { OptimizerState, TorchOptimizerState } from './state.js';
 export { Schedule, type ScheduleState } from './schedule.js';
 export {
   ChainedScheduler,

@@ -3,7 +3,7 @@
 
 import { backward, enableGrad, noGrad } from '../autograd.js';
 import { zerosLike } from '../create.js';
-import { failure, shown } from '../errors.js';
+import { failure } from '../errors.js';
 import {
   type Rule,
   anything,
@@ -24,6 +24,7 @@ import {
 import { keep, scope } from '../scope.js';
 import { Tensor } from '../tensor.js';
 import { clipGradNorm, clipGradValue } from './clip.js';
+import { type OptimizerState, type TorchOptimizerState, stateOf } from './state.js';
 import {
   type LossResult,
   type MinimizeOptions,
@@ -62,12 +63,6 @@ export interface Active {
 export interface ParamState {
   step: number;
   readonly tensors: Map<string, Tensor>;
-}
-
-/** What an optimizer has to remember: PyTorch's layout. Tensors by name stand beside `step`. */
-export interface OptimizerState {
-  readonly state: Readonly<Record<string, Readonly<Record<string, Tensor | number>>>>;
-  readonly paramGroups: readonly Readonly<Record<string, unknown>>[];
 }
 
 // Options that are more than their default tells: a number is finite and not negative, a list has as many decays.
@@ -279,12 +274,12 @@ export abstract class Optimizer<O extends { readonly lr?: number } = { readonly 
   }
 
   /**
-   * Copies a state and its options into this optimizer.
+   * Copies a state and its options into this optimizer; PyTorch's own is taken as well.
    *
    * @throws OmnigradError before anything is copied, if groups or shapes differ
    */
-  loadStateDict(dict: OptimizerState): void {
-    const { state, paramGroups } = dictOf(`${this.#name}.loadStateDict`, dict);
+  loadStateDict(dict: OptimizerState | TorchOptimizerState): void {
+    const { state, paramGroups } = stateOf(`${this.#name}.loadStateDict`, dict, Object.keys(this.#rules));
     const wrong = (text: string): Error => failure(`${this.#name}.loadStateDict`, 'state-dict', text);
     const sizes = (groups: readonly { params?: unknown }[]): string =>
       groups.map(({ params }) => (params as readonly unknown[]).length).join(', ');
@@ -310,8 +305,10 @@ export abstract class Optimizer<O extends { readonly lr?: number } = { readonly 
     noGrad(() => {
       for (const [index, entries] of Object.entries(state)) {
         const own = this.stateOf(Number(index));
+        const dtype = params[Number(index)]?.dtype ?? 'float32';
         for (const [name, value] of Object.entries(entries)) {
-          if (value instanceof Tensor) own.tensors.set(name, keep(value.clone()));
+          if (value instanceof Tensor)
+            own.tensors.set(name, keep(value.dtype === dtype ? value.clone() : value.cast(dtype)));
           else if (name === 'step') own.step = value;
         }
       }
@@ -332,17 +329,6 @@ export abstract class Optimizer<O extends { readonly lr?: number } = { readonly 
   dispose(): void {
     this.#forget();
   }
-}
-
-// A state dict as far as it must be one for its names to be looked at.
-function dictOf(op: string, dict: unknown): OptimizerState {
-  const { state, paramGroups } = (dict ?? {}) as Record<string, unknown>;
-  const good = typeof state === 'object' && state !== null && Array.isArray(paramGroups);
-  const fine = (group: unknown): boolean =>
-    typeof group === 'object' && group !== null && Array.isArray((group as { params?: unknown }).params);
-  if (!good || !paramGroups.every(fine))
-    throw failure(op, 'argument', `the state must be what stateDict() gives; got ${shown(dict)}`);
-  return dict as OptimizerState;
 }
 
 export const paramsOf = (active: readonly Active[]): Tensor[] => active.map(({ param }) => param);
