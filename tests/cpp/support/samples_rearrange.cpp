@@ -66,7 +66,7 @@ Call scatter_reduce(Gen& g) {
   const Scattered s(g);
   return Call("scatterReduce", {g.distinct(s.x), g.index(s.index, s.size), g.distinct(s.source, 0.05)})
       .set("dim", s.dim)
-      .set("reduce", g.integer(0, 4))
+      .set("reduce", g.pick<int64_t>({0, 1, 1, 1, 2, 3, 4}))  // products are the most curved
       .set("includeSelf", g.chance());
 }
 Call take_along_dim(Gen& g) {
@@ -173,6 +173,10 @@ Call repeat(Gen& g) {
   return Call("repeat", {anything(g, shape)})
       .set("repeats", g.sizes(static_cast<int64_t>(shape.size()) + g.integer(0, 1), g.smooth ? 1 : 0, 3));
 }
+Call tile(Gen& g) {
+  const Dims shape = g.shape(0, 3, 3);
+  return Call("tile", {anything(g, shape)}).set("repeats", g.sizes(g.integer(0, 4), g.smooth ? 1 : 0, 2));
+}
 Sampler triangle(const char* name) {
   return [=](Gen& g) { return Call(name, {anything(g, g.shape(2, 4))}).set("diagonal", g.integer(-2, 2)); };
 }
@@ -259,6 +263,7 @@ void add_rearrange_samples(SampleTable& t) {
   t["oneHot"] = one_hot;
   t["roll"] = roll;
   t["repeat"] = repeat;
+  t["tile"] = tile;
   for (const char* name : {"tril", "triu"}) t[name] = triangle(name);
   t["diagonal"] = diagonal;
   t["meshgrid"] = meshgrid;
