@@ -50,3 +50,26 @@ test('attention with dropout draws, without it does not', () => {
   og.scaledDotProductAttention(q, q, q, { generator: g, dropoutP: 0.5 });
   assert.equal(g.offset, 16);
 });
+
+test('gaussianNoise and rrelu draw in training only', () => {
+  const g = generator(6);
+  const x = og.full([9], -1);
+  for (const draw of [
+    (options) => og.gaussianNoise(x, 0.5, { generator: g, ...options }),
+    (options) => og.rrelu(x, { generator: g, ...options }),
+  ]) {
+    g.manualSeed(6);
+    const [first, second] = [draw(), draw()];
+    assert.equal(g.offset, 10);
+    assert.notEqual(list(first), list(second));
+    g.manualSeed(6);
+    assert.equal(list(draw()), list(first));
+    g.manualSeed(6);
+    draw({ training: false });
+    assert.equal(g.offset, 0);
+  }
+  assert.equal(list(og.gaussianNoise(x, 0.5, { training: false })), list(x));
+  const slopes = og.rrelu(x, { lower: 0.25, upper: 0.5, generator: g }).neg().tolist();
+  assert.ok(slopes.every((slope) => slope >= 0.25 && slope < 0.5));
+  assert.throws(() => og.gaussianNoise(x, -1), /std -1 must not be negative/);
+});

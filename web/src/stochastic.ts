@@ -74,6 +74,30 @@ export function alphaDropout(x: Tensor, p = 0.5, options: ops.AlphaDropoutOption
   return dropping('alphaDropout', ops.alphaDropout, x, p, options);
 }
 
+/** In training adds normal noise of mean 0 and deviation `std`; else gives x. */
+export function gaussianNoise(x: Tensor, std = 0.1, options: ops.GaussianNoiseOptions & Stream = {}): Tensor {
+  if (objectOf('gaussianNoise', options).training === false)
+    return ops.gaussianNoise(x, std, { training: false });
+  return drawing(
+    'gaussianNoise',
+    options,
+    (at) => ops.gaussianNoise(x, std, at),
+    (y) => y.numel,
+  );
+}
+
+/** Leaky relu whose slope below 0 is drawn for each element in training; else it is the middle of the range. */
+export function rrelu(x: Tensor, options: ops.RreluOptions & Stream = {}): Tensor {
+  const { generator: _, ...plain } = objectOf('rrelu', options);
+  if (plain.training === false) return ops.rrelu(x, plain);
+  return drawing(
+    'rrelu',
+    options,
+    (at) => ops.rrelu(x, at),
+    (y) => y.numel,
+  );
+}
+
 /** 1 with probability p, else 0: an element for each of p. */
 export function bernoulli(p: Tensor, options: ops.BernoulliOptions & Stream = {}): Tensor {
   return drawing(

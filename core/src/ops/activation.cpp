@@ -246,12 +246,14 @@ struct Prelu {
 };
 OMNIGRAD_OP(Prelu)
 
-struct Glu {
+// Of the halves a and b of x along an axis; `Op` gives kName, kDoc and `of(a, b)`.
+template <class Op>
+struct Gated {
   struct Options {
     int64_t dim = -1;
   };
   static Schema schema() {
-    return op("glu", "a sigmoid(b), of the halves a and b of x along an axis (Dauphin et al. 2017).")
+    return op(Op::kName, Op::kDoc)
         .in("x", Kind::floating, "an even size along the axis")
         .arg("dim", &Options::dim, "the axis")
         .out("y");
@@ -265,10 +267,24 @@ struct Glu {
   }
   static TensorList compose(const Options& o, Inputs in) {
     const int64_t half = in[0].size(normalize_dim(o.dim, in[0].rank())) / 2;
-    return {slice(in[0], o.dim, 0, half) * sigmoid(slice(in[0], o.dim, half, 2 * half))};
+    return {Op::of(slice(in[0], o.dim, 0, half), slice(in[0], o.dim, half, 2 * half))};
   }
 };
+
+struct Glu : Gated<Glu> {
+  static constexpr const char* kName = "glu";
+  static constexpr const char* kDoc =
+      "a sigmoid(b), of the halves a and b of x along an axis (Dauphin et al. 2017).";
+  static Tensor of(const Tensor& a, const Tensor& b) { return a * sigmoid(b); }
+};
 OMNIGRAD_OP(Glu)
+
+struct Swiglu : Gated<Swiglu> {
+  static constexpr const char* kName = "swiglu";
+  static constexpr const char* kDoc = "silu(a) b, of the halves a and b of x along an axis (Shazeer 2020).";
+  static Tensor of(const Tensor& a, const Tensor& b) { return a * sigmoid(a) * b; }
+};
+OMNIGRAD_OP(Swiglu)
 
 }  // namespace
 }  // namespace omnigrad

@@ -1,5 +1,6 @@
-// Random tensors: pure functions of (seed, offset). Two elements come from one Philox block, whatever the
-// dtype, so an op consumes ceil(numel / 2) blocks, by which the caller advances `offset`.
+// Random tensors, and the ops that add or multiply by one: pure functions of (seed, offset). Two elements
+// come from one Philox block, whatever the dtype, so an op consumes ceil(numel / 2) blocks, by which the
+// caller advances `offset`.
 #include <cmath>
 #include <numeric>
 
@@ -188,6 +189,69 @@ struct Randperm {
   }
 };
 OMNIGRAD_OP(Randperm)
+
+// What is random in training only, as dropout is: functions of x, each with its part of the stream.
+struct Noisy {
+  bool training = true;
+  int64_t seed = 0, offset = 0;
+};
+
+template <class O>
+Schema noisy_op(const char* name, const char* doc) {
+  return op(name, doc)
+      .in("x", Kind::floating, "any shape")
+      .template opt<O, bool>("training", &O::training, "false: nothing is random")
+      .template opt<O, int64_t>("seed", &O::seed, "of the generator")
+      .template opt<O, int64_t>("offset", &O::offset, "blocks that the generator has given out before");
+}
+
+struct GaussianNoise {
+  struct Options : Noisy {
+    double std = 0.1;
+  };
+  static Schema schema() {
+    return noisy_op<Options>("gaussianNoise", "x + normal noise of mean 0; x where not training.")
+        .arg("std", &Options::std, "its standard deviation, not negative")
+        .out("y");
+  }
+  static OutSpecs shape(const Options& o, Inputs in) {
+    if (!(o.std >= 0)) fail(Code::option, "std ", o.std, " must not be negative");
+    return {{in[0].shape(), in[0].dtype()}};
+  }
+  static TensorList compose(const Options& o, Inputs in) {
+    if (!o.training || o.std == 0) return {alias(in[0])};
+    Normal::Options noise;
+    noise.shape = in[0].shape(), noise.dtype = in[0].dtype(), noise.std = o.std;
+    noise.seed = o.seed, noise.offset = o.offset;
+    return {in[0] + apply1<Normal>({}, noise)};
+  }
+};
+OMNIGRAD_OP(GaussianNoise)
+
+struct Rrelu {
+  struct Options : Noisy {
+    double lower = 1.0 / 8, upper = 1.0 / 3;
+  };
+  static Schema schema() {
+    return noisy_op<Options>("rrelu",
+                             "x above 0, a x below, with a uniform in [lower, upper), their middle where not "
+                             "training (Xu et al. 2015).")
+        .opt("lower", &Options::lower, "the least slope")
+        .opt("upper", &Options::upper, "the greatest slope")
+        .out("y");
+  }
+  static OutSpecs shape(const Options& o, Inputs in) {
+    if (!(o.lower <= o.upper)) fail(Code::option, "lower ", o.lower, " must not exceed upper ", o.upper);
+    return {{in[0].shape(), in[0].dtype()}};
+  }
+  static TensorList compose(const Options& o, Inputs in) {
+    const Tensor& x = in[0];
+    const Tensor slope = o.training ? uniform(x.shape(), o.lower, o.upper, x.dtype(), o.seed, o.offset)
+                                    : Tensor::scalar((o.lower + o.upper) / 2, x.dtype());
+    return {where(gt(x, Tensor::scalar(0, x.dtype())), x, x * slope)};
+  }
+};
+OMNIGRAD_OP(Rrelu)
 
 }  // namespace
 

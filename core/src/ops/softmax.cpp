@@ -1,4 +1,4 @@
-// softmax and log-softmax along one axis.
+// softmax, log-softmax and softmin along one axis.
 #include "kernels/softmax.h"
 
 #include "omnigrad/ops.h"
@@ -61,6 +61,19 @@ struct LogSoftmax : SoftmaxOp<LogSoftmax> {
   }
 };
 OMNIGRAD_OP(LogSoftmax)
+
+struct Softmin {
+  using Options = SoftmaxOptions;
+  static Schema schema() {
+    return op("softmin", "softmax(-x) along an axis.")
+        .in("x", Kind::floating, "at least one axis")
+        .arg("dim", &Options::dim, "the axis")
+        .out("y");
+  }
+  static OutSpecs shape(const Options& o, Inputs in) { return Softmax::shape(o, in); }
+  static TensorList compose(const Options& o, Inputs in) { return {softmax(-in[0], o.dim)}; }
+};
+OMNIGRAD_OP(Softmin)
 
 }  // namespace
 

@@ -51,11 +51,11 @@ Call prelu(Gen& g) {
   const int64_t channels = shape.size() > 1 && g.chance() ? shape[1] : 1;
   return Call("prelu", {g.away(shape), g.tensor(g.chance() && channels == 1 ? Dims{} : Dims{channels})});
 }
-Call glu(Gen& g) {
+Call gated(Gen& g, const char* name) {
   Dims shape = g.shape(1, 3);
   const int64_t dim = g.dim_of(shape);
   shape[static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(shape.size()) : dim)] *= 2;
-  return Call("glu", {g.tensor(shape)}).set("dim", dim);
+  return Call(name, {g.tensor(shape)}).set("dim", dim);
 }
 Call clamp(Gen& g) {
   Call c("clamp", {g.between_steps(g.shape(0, 3))});
@@ -100,7 +100,11 @@ void add_activation_samples(SampleTable& t) {
   };
   t["clamp"] = clamp;
   t["prelu"] = prelu;
-  t["glu"] = glu;
+  for (const char* name : {"glu", "swiglu"}) t[name] = [=](Gen& g) { return gated(g, name); };
+  t["softmin"] = [](Gen& g) {
+    const Dims shape = g.shape(1, 4);
+    return Call("softmin", {g.tensor(shape)}).set("dim", g.dim_of(shape));
+  };
   t["lerp"] = lerp;
   for (const char* name : {"atan2", "hypot"}) t[name] = two_away(name);
   for (const char* name : {"remainder", "fmod", "floorDivide"}) t[name] = remainder(name);

@@ -141,6 +141,16 @@ Sampler dropout(const char* name, int64_t least_rank) {
 }
 
 Call stream(Gen& g, Call c) { return c.set("seed", g.integer(0, 1000)).set("offset", g.integer(0, 1000)); }
+Call noise(Gen& g) {
+  return stream(g, Call("gaussianNoise", {g.tensor(g.shape(0, 4))}))
+      .set("std", g.pick({0.0, 0.5, 2.0}))
+      .set("training", g.chance(0.8));
+}
+Call rrelu(Gen& g) {
+  return stream(g, Call("rrelu", {g.away(g.shape(0, 4))}))
+      .set("upper", g.pick({0.125, 0.3, 1.0}))
+      .set("training", g.chance(0.8));
+}
 Call multinomial(Gen& g) {
   const Dims shape = g.sizes(g.integer(1, 2), 2, 5);
   const bool again = g.chance();
@@ -171,6 +181,8 @@ void add_norm_samples(SampleTable& t) {
   t["dropoutMap"] = dropout("dropoutMap", 0);
   t["alphaDropout"] = dropout("alphaDropout", 0);
   t["featureDropout"] = dropout("featureDropout", 2);
+  t["gaussianNoise"] = noise;
+  t["rrelu"] = rrelu;
   t["bernoulli"] = [](Gen& g) { return stream(g, Call("bernoulli", {g.tensor(g.shape(0, 3), 0, 1)})); };
   t["multinomial"] = multinomial;
   t["exponential"] = [](Gen& g) { return drawn(g, "exponential").set("rate", g.real(0.5, 2)); };
