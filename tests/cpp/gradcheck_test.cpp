@@ -1,9 +1,13 @@
-// The gradient check over the schema: every op that has a gradient, first and second order, against
+// The gradient check over the schema: every op that has a gradient, first to third order, against
 // differences in float64; float32 against float64; and that a vjp which saves a differentiable value as a
 // constant would be noticed.
 #include "support/gradcheck.h"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
 
 #include "omnigrad/autograd.h"
 #include "support/compare.h"
@@ -44,6 +48,62 @@ TEST_P(Gradcheck, SecondOrder) {
   for (uint64_t seed = 0; seed < kSamples; ++seed) {
     const Case c(GetParam(), seed);
     ASSERT_EQ(check_second_order(c.d.f, c.d.x, c.gy, c.v), "") << c.call.text();
+  }
+}
+
+// Ops whose third derivative in their inputs is 0 wherever there is one, and why. Of all others it is checked
+// that it is not 0: a check of zeros would say nothing.
+constexpr std::pair<const char*, const char*> kWithoutThirdOrder[] = {
+    {"linear",
+     "add adaptiveAvgPool affineGrid alias alphaDropout avgPool cast cat clone cumsum dft diagonal "
+     "dropout dropoutMap embedding expand featureDropout fft fft2 fftn flip fold gather "
+     "gaussianNoise ifft ifft2 ifftn index indexAdd indexPut indexSelect interpolate irfft irfft2 "
+     "irfftn maskedFill maskedSelect maxUnpool mean meshgrid neg pad padConstant permute "
+     "pixelShuffle pixelUnshuffle planeGather planeScatter reluGrad repeat resample "
+     "resampleAdjoint reshape rfft rfft2 rfftn roll rotaryEmbedding scatter scatterAdd slice "
+     "sliceScatter split stack sub sum takeAlongDim tile tril triu unfold where"},
+    {"piecewise linear",
+     "abs adaptiveMaxPool amax amin clamp cummax cummin fmod frac hardshrink hardsigmoid hardtanh "
+     "hingeEmbeddingLoss kthvalue l1Loss leakyRelu maxPool maximum median minimum relu relu6 "
+     "remainder rrelu softshrink sort threshold topk"},
+    {"steps", "ceil floor floorDivide round sign trunc"},
+    {"bilinear",
+     "addmm bmm conv convInputGrad convTranspose convWeightGrad cross dot embeddingBag lerp linear "
+     "matmul mul nllLoss outer"},
+    {"of second degree", "mseLoss square var"},
+    {"piecewise of second degree", "hardswish huberLoss marginRankingLoss prelu smoothL1Loss"},
+};
+std::map<std::string, std::string> without_third_order() {
+  std::map<std::string, std::string> table;
+  for (const auto& [why, names] : kWithoutThirdOrder) {
+    std::istringstream words(names);
+    for (std::string name; words >> name;) table[name] = why;
+  }
+  return table;
+}
+
+TEST_P(Gradcheck, ThirdOrder) {
+  const std::map<std::string, std::string> table = without_third_order();
+  const auto flat = table.find(GetParam());
+  double greatest = 0;
+  for (uint64_t seed = 0; seed < kSamples; ++seed) {
+    Case c(GetParam(), seed);
+    TensorList w;
+    for (const Tensor& t : c.d.x) w.push_back(c.gen.tensor(t.shape(), -1, 1, DType::float64));
+    ASSERT_EQ(check_third_order(c.d.f, c.d.x, c.gy, c.v, w, c.gen, greatest), "") << c.call.text();
+  }
+  if (flat == table.end()) {
+    EXPECT_GT(greatest, 1e-9) << "its third order is 0: say why in the table above";
+  } else {
+    EXPECT_LT(greatest, 1e-9) << "the table above calls it " << flat->second;
+    RecordProperty("zero", flat->second);
+  }
+}
+
+TEST(Gradients, TheTableOfThirdOrderNamesOps) {
+  for (const auto& [name, why] : without_third_order()) {
+    ASSERT_TRUE(find_op(name)) << name;
+    EXPECT_TRUE(has_gradient(*find_op(name))) << name << " has no gradient at all";
   }
 }
 
@@ -101,6 +161,68 @@ TEST_P(Gradcheck, AnOutputWithoutCotangentCountsAsZero) {
   }
 }
 
+// Ops whose gradient is more than a sum of products of what they take and give: where a value could be saved
+// that depends on an input. Each has samples that would show it.
+constexpr const char* kFused[] = {"batchNorm",
+                                  "cdist",
+                                  "cholesky",
+                                  "cosineSimilarity",
+                                  "crossEntropy",
+                                  "ctcLoss",
+                                  "ctcLossEach",
+                                  "ctcLossGrad",
+                                  "cumprod",
+                                  "deformConv",
+                                  "deformConvGrad",
+                                  "det",
+                                  "eigh",
+                                  "einsum",
+                                  "euclideanDistance",
+                                  "gridRead",
+                                  "gridSample",
+                                  "gridSlope",
+                                  "groupNorm",
+                                  "gru",
+                                  "instanceNorm",
+                                  "inverse",
+                                  "layerNorm",
+                                  "localResponseNorm",
+                                  "logSoftmax",
+                                  "logsumexp",
+                                  "lpPool",
+                                  "lstm",
+                                  "norm",
+                                  "normGroups",
+                                  "normGroupsGrad",
+                                  "normalize",
+                                  "prod",
+                                  "qr",
+                                  "qrTall",
+                                  "rmsNorm",
+                                  "rnn",
+                                  "rnntLoss",
+                                  "scaledDotProductAttention",
+                                  "slogdet",
+                                  "softmax",
+                                  "solve",
+                                  "solveMatrix",
+                                  "std",
+                                  "svd",
+                                  "transducer",
+                                  "transducerGrad",
+                                  "triangularSolve",
+                                  "weightNorm"};
+
+TEST(Gradients, TheListOfFusedOpsNamesOps) {
+  for (const char* name : kFused) EXPECT_TRUE(find_op(name)) << name;
+  // A gradient that is an op of its own is fused.
+  for (const OpInfo* op : all_ops()) {
+    if (op->name.size() < 5 || op->name.compare(op->name.size() - 4, 4, "Grad") != 0) continue;
+    const bool linear = without_third_order().count(op->name) > 0;
+    EXPECT_TRUE(linear || std::count(std::begin(kFused), std::end(kFused), op->name)) << op->name;
+  }
+}
+
 // Were a vjp to use a value that depends on input i as a constant, second order would be wrong wherever it is
 // not 0, and the check above would say so.
 TEST_P(Gradcheck, ASavedConstantWouldBeCaught) {
@@ -125,8 +247,7 @@ TEST_P(Gradcheck, ASavedConstantWouldBeCaught) {
     }
   }
   EXPECT_EQ(caught, curved);
-  for (const char* fused : {"softmax", "logSoftmax", "crossEntropy", "deformConv", "deformConvGrad",
-                            "ctcLoss", "ctcLossGrad", "rnntLoss", "transducerGrad"}) {
+  for (const char* fused : kFused) {
     if (GetParam() == fused) EXPECT_TRUE(caught);
   }
 }

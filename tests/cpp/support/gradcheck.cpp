@@ -1,5 +1,6 @@
 #include "gradcheck.h"
 
+#include <cmath>
 #include <cstdint>
 
 #include "compare.h"
@@ -59,6 +60,35 @@ std::string compare(const char* what, size_t i, const std::function<double()>& s
 // Each difference of second order costs two gradients.
 constexpr int64_t kMostSecond = 20;
 
+// The gradients that depend on something, as roots of a further differentiation, with the cotangents v of
+// them.
+struct Roots {
+  TensorList y, gy;
+  Roots(const TensorList& gradients, const TensorList& v) {
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      if (!gradients[i].defined() || !gradients[i].requires_grad()) continue;
+      y.push_back(gradients[i]);
+      gy.push_back(v[i]);
+    }
+  }
+};
+
+// d<df/dx(x, gy), v>/dx.
+TensorList second_gradient(const Function& f, const TensorList& xs, const TensorList& gys,
+                           const TensorList& v, bool create_graph) {
+  GradMode on(true);
+  const Roots first(grad(f(xs), xs, gys, {.create_graph = true, .allow_unused = true}), v);
+  return grad(first.y, xs, first.gy, {.create_graph = create_graph, .allow_unused = true});
+}
+
+// x + step * direction, as fresh leaves.
+TensorList moved(const TensorList& x, const TensorList& direction, double step) {
+  GradMode off(false);
+  TensorList out;
+  for (size_t i = 0; i < x.size(); ++i) out.push_back(x[i] + direction[i] * step);
+  return leaves(out);
+}
+
 }  // namespace
 
 Differentiable differentiable(const Call& call) {
@@ -117,15 +147,10 @@ std::string check_second_order(const Function& f, const TensorList& x, const Ten
   TensorList second(x.size() + gy.size());
   {
     GradMode on(true);
-    const TensorList first = grad(f(xs), xs, gys, {.create_graph = true, .allow_unused = true});
-    TensorList roots, seeds, targets = xs;
+    const Roots first(grad(f(xs), xs, gys, {.create_graph = true, .allow_unused = true}), v);
+    TensorList targets = xs;
     targets.append(gys.begin(), gys.end());
-    for (size_t i = 0; i < first.size(); ++i) {
-      if (!first[i].defined() || !first[i].requires_grad()) continue;
-      roots.push_back(first[i]);
-      seeds.push_back(v[i]);
-    }
-    second = grad(roots, targets, seeds, {.allow_unused = true});
+    second = grad(first.y, targets, first.gy, {.allow_unused = true});
   }
   const auto s = [&] { return dot(gradient(f, x, gy), v); };
   std::string wrong;
@@ -136,6 +161,35 @@ std::string check_second_order(const Function& f, const TensorList& x, const Ten
     wrong += compare("second order by cotangent", i, s, gy[i], second[x.size() + i], tolerance, kMostSecond);
   }
   return wrong;
+}
+
+std::string check_third_order(const Function& f, const TensorList& x, const TensorList& gy,
+                              const TensorList& v, const TensorList& w, Gen& gen, double& greatest,
+                              double tolerance) {
+  const TensorList xs = leaves(x), gys = leaves(gy);
+  TensorList targets = xs, direction;
+  targets.append(gys.begin(), gys.end());
+  const Roots second(second_gradient(f, xs, gys, v, true), w);
+  const TensorList third = grad(second.y, targets, second.gy, {.allow_unused = true});
+  double along = 0, scale = 1;
+  for (size_t i = 0; i < targets.size(); ++i) {
+    direction.push_back(gen.tensor(targets[i].shape(), -1, 1, DType::float64));
+    if (!third[i].defined()) continue;
+    along += dot(third[i], direction[i]);
+    const Tensor t = third[i].contiguous();
+    for (int64_t k = 0; k < t.numel(); ++k) {
+      scale = std::max(scale, std::abs(element(t, k)));
+      if (i < x.size()) greatest = std::max(greatest, std::abs(element(t, k)));
+    }
+  }
+  constexpr double h = 3e-5;
+  const auto t = [&](double step) {
+    const TensorList shift_gy(direction.begin() + static_cast<ptrdiff_t>(x.size()), direction.end());
+    return dot(second_gradient(f, moved(x, direction, step), moved(gy, shift_gy, step), v, false), w);
+  };
+  const double numeric = (t(h) - t(-h)) / (2 * h);
+  if (std::abs(along - numeric) <= tolerance * scale) return {};
+  return "third order along a direction is " + text(along) + ", by a difference " + text(numeric) + "\n";
 }
 
 Function with_constant(const Function& f, size_t constant) {

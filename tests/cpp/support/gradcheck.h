@@ -1,4 +1,4 @@
-// Gradients held against central differences in float64, first and second order.
+// Gradients held against central differences in float64: first, second and third order.
 #pragma once
 
 #include <functional>
@@ -30,6 +30,13 @@ std::string check_first_order(const Function& f, const TensorList& x, const Tens
 // s = <df/dx(x, gy), v>: ds/dx and ds/dgy by differences of the first-order gradient.
 std::string check_second_order(const Function& f, const TensorList& x, const TensorList& gy,
                                const TensorList& v, double tolerance = 1e-5);
+
+// t = <d<df/dx(x, gy), v>/dx, w>: how dt/d(x, gy) agrees with a difference of second-order gradients along a
+// random direction from `gen`. `greatest` grows to the greatest |dt/dx|: 0 where f is of second degree or
+// piecewise so.
+std::string check_third_order(const Function& f, const TensorList& x, const TensorList& gy,
+                              const TensorList& v, const TensorList& w, Gen& gen, double& greatest,
+                              double tolerance = 1e-5);
 
 // f, with a vjp that is right but holds the value it uses of x[constant] as a constant: what a fused op does
 // that saves a differentiable value. First order is f's, second order is not, if f is not linear there.
