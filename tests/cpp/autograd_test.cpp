@@ -263,6 +263,18 @@ TEST_F(Autograd, AnExceptionInAVjpLeavesEverythingUsable) {
   EXPECT_EQ(live_tensors(), before);
 }
 
+TEST_F(Autograd, AnErrorInAVjpNamesBothOps) {
+  const Tensor x = leaf({1, 2});
+  const Tensor y =
+      record_external({x}, {vector({3, 4})}, [](Cotangents g, const TensorList&, const TensorList&) {
+        return Grads{matmul(g[0], ones({5}, DType::float64))};
+      })[0];
+  const Error e = error_of([&] { backward(y, ones({2}, DType::float64)); });
+  EXPECT_EQ(e.op, "matmul");
+  EXPECT_TRUE(mentions(e, "matmul: ")) << e.message;
+  EXPECT_TRUE(mentions(e, "; in the gradient of customGrad")) << e.message;
+}
+
 TEST_F(Autograd, AVjpOfTheWrongFormIsNamed) {
   const Tensor x = leaf({1, 2});
   const auto with = [&](TensorList grads) {

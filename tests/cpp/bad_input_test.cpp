@@ -1,6 +1,9 @@
 // Bad input to every op, from its schema: an Error with a code, a message that starts with the op and ends
-// with the shapes, thrown before anything is allocated or recorded; and the op works on.
+// with the shapes, and names what is wrong, thrown before anything is allocated or recorded; and the op works
+// on.
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "omnigrad/autograd.h"
 #include "support/compare.h"
@@ -13,6 +16,13 @@ namespace {
 
 class BadInput : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Op, BadInput, testing::ValuesIn(op_names(false)), OpName());
+
+// An error of an option says which one it does not like. The many that name axes are all "dim".
+bool names_an_option(const Error& e, const OpInfo& op) {
+  return std::any_of(op.options.begin(), op.options.end(), [&](const OptionInfo& o) {
+    return e.message.find(o.name.compare(0, 3, "dim") == 0 ? "dim" : o.name) != std::string::npos;
+  });
+}
 
 // Runs a mutated call; true if it was refused, and then properly.
 bool refused(const Mutation& m) {
@@ -40,6 +50,8 @@ bool refused(const Mutation& m) {
       EXPECT_NE(e.message.find(text(shapes[i])), std::string::npos) << where << "\n" << e.message;
     }
     EXPECT_STRNE(name_of(e.code), "") << where;
+    EXPECT_NE(e.message.find(m.says), std::string::npos) << where << "\n" << e.message;
+    EXPECT_TRUE(e.code != Code::option || names_an_option(e, m.call.op())) << where << "\n" << e.message;
     EXPECT_EQ(live_tensors(), tensors) << where << "\n" << e.message;
     EXPECT_EQ(pool::stats().live, live) << where << "\n" << e.message;
     // What depends on the data itself, a singular matrix, shows while computing.

@@ -1,5 +1,6 @@
 // Random calls of every op, valid and mutated: a result, finite where mathematics says so, or an Error; never
-// a crash. OMNIGRAD_FUZZ=N sets how many of each kind an op gets.
+// a crash. OMNIGRAD_FUZZ=N sets how many of each kind an op gets, OMNIGRAD_FUZZ_SEED the first one's number;
+// scripts/fuzz.mjs goes on from there without end.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -15,12 +16,19 @@
 namespace omnigrad::test {
 namespace {
 
-constexpr uint64_t kDefaultCalls = 2000;
-
-uint64_t calls() {
-  const char* n = std::getenv("OMNIGRAD_FUZZ");
-  return n ? std::strtoull(n, nullptr, 10) : kDefaultCalls;
+uint64_t from_environment(const char* name, uint64_t otherwise) {
+  const char* n = std::getenv(name);
+  return n ? std::strtoull(n, nullptr, 10) : otherwise;
 }
+
+// The numbers of the calls to be made. Each gives its own call, whatever the range it is in.
+struct Range {
+  uint64_t first = from_environment("OMNIGRAD_FUZZ_SEED", 0);
+  uint64_t end = first + from_environment("OMNIGRAD_FUZZ", 2000);
+};
+
+// What is named where a test fails.
+std::string named(const Call& call, uint64_t seed) { return call.text() + ", seed " + std::to_string(seed); }
 
 class Fuzz : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Op, Fuzz, testing::ValuesIn(op_names(false)), OpName());
@@ -88,10 +96,10 @@ bool finite_inputs(const Call& call) {
   return true;
 }
 
-void check_result(const Call& call, bool valid) {
+void check_result(const Call& call, uint64_t seed, bool valid) {
   for (const Tensor& y : call.run()) {
     ASSERT_LE(y.rank(), kMaxRank);
-    if (valid || !may_be_infinite(call)) ASSERT_TRUE(all_finite(y)) << call.text() << values(y);
+    if (valid || !may_be_infinite(call)) ASSERT_TRUE(all_finite(y)) << named(call, seed) << values(y);
   }
 }
 
@@ -108,8 +116,9 @@ void check_gradients(const Call& call, uint64_t seed, bool valid) {
   TensorList roots, seeds;
   for (size_t i = 0; i < first.size(); ++i) {
     if (!first[i].defined()) continue;
-    ASSERT_EQ(first[i].shape(), xs[i].shape()) << call.text();
-    if (valid || !may_be_infinite(call)) ASSERT_TRUE(all_finite(first[i])) << call.text() << values(first[i]);
+    ASSERT_EQ(first[i].shape(), xs[i].shape()) << named(call, seed);
+    if (valid || !may_be_infinite(call))
+      ASSERT_TRUE(all_finite(first[i])) << named(call, seed) << values(first[i]);
     if (!first[i].requires_grad()) continue;
     roots.push_back(first[i]);
     seeds.push_back(gen.tensor(first[i].shape(), -1, 1, first[i].dtype()));
@@ -120,15 +129,16 @@ void check_gradients(const Call& call, uint64_t seed, bool valid) {
 TEST_P(Fuzz, ValidCallsGiveResults) {
   const int64_t tensors = live_tensors();
   const size_t live = pool::stats().live;
-  for (uint64_t seed = 0; seed < calls(); ++seed) {
+  const Range range;
+  for (uint64_t seed = range.first; seed < range.end; ++seed) {
     const Call call =
         sample(GetParam(), seed + 10000, seed % 2 ? DType::float32 : DType::float64, seed % 4 == 0);
-    ASSERT_TRUE(finite_inputs(call)) << call.text();
+    ASSERT_TRUE(finite_inputs(call)) << named(call, seed);
     try {
-      check_result(call, true);
+      check_result(call, seed, true);
       if (seed % 4 == 0) check_gradients(call, seed, true);
     } catch (const Error& e) {
-      FAIL() << call.text() << ": " << e.what();
+      FAIL() << named(call, seed) << ": " << e.what();
     }
     if (HasFailure()) return;
   }
@@ -139,15 +149,16 @@ TEST_P(Fuzz, ValidCallsGiveResults) {
 TEST_P(Fuzz, MutatedCallsGiveResultsOrErrors) {
   const int64_t tensors = live_tensors();
   const size_t live = pool::stats().live;
-  for (uint64_t seed = 0; seed < calls(); ++seed) {
+  const Range range;
+  for (uint64_t seed = range.first; seed < range.end; ++seed) {
     const Call valid = sample(GetParam(), seed + 50000, seed % 2 ? DType::float32 : DType::float64, false);
     Gen gen(seed, DType::float32, false);
     const Call call = random_mutation(valid, gen);
     try {
-      check_result(call, false);
+      check_result(call, seed, false);
       if (seed % 4 == 0) check_gradients(call, seed, false);
     } catch (const Error& e) {
-      ASSERT_EQ(e.op, GetParam()) << call.text() << ": " << e.what();
+      ASSERT_EQ(e.op, GetParam()) << named(call, seed) << ": " << e.what();
     }
     if (HasFailure()) return;
   }

@@ -163,7 +163,7 @@ class Run {
       const Visit* to = e.node ? find(e.node.get()) : nullptr;
       need.push_back(to && wanted(*to, e.output));
     }
-    Grads grads = n.op->vjp(n.options, Saved(v.node), v.cotangents, Need(need));
+    Grads grads = vjp_of(v, need);
     if (grads.size() != n.edges.size()) {
       fail(Code::state, "vjp of ", n.op->name, " gave ", grads.size(), " gradients for ", n.edges.size(),
            " inputs");
@@ -175,6 +175,18 @@ class Run {
       accumulate(n.edges[i].node.get(), n.edges[i].output, fit(std::move(grads[i]), n.inputs[i], *n.op, i));
     }
     if (!options_.retain_graph && !options_.create_graph) n.release_saved();
+  }
+
+  // An error in it names an op that the caller may never have called: it says whose gradient that was part
+  // of.
+  static Grads vjp_of(const Visit& v, const SmallVec<bool, 8>& need) {
+    const Node& n = *v.node;
+    try {
+      return n.op->vjp(n.options, Saved(v.node), v.cotangents, Need(need));
+    } catch (Error& e) {
+      if (e.message.find(n.op->name) == std::string::npos) e.message += "; in the gradient of " + n.op->name;
+      throw;
+    }
   }
 
   void accumulate(Node* n, int output, Tensor g) {

@@ -77,6 +77,7 @@ Dims broadcast_strides(const Tensor& t, const Dims& shape) {
 }
 
 int64_t normalize_dim(int64_t dim, int64_t rank) {
+  if (rank == 0) fail(Code::index, "dim ", dim, " of a tensor that has none: its rank is 0");
   if (dim < -rank || dim >= rank) {
     fail(Code::index, "dim ", dim, " is out of range for rank ", rank, ": it must be in [", -rank, ", ",
          rank - 1, "]");

@@ -114,4 +114,6 @@ Tensor stride_zero(const Tensor& t, int64_t dim) {
   return copy_of(t).as_strided(t.shape(), strides, 0);
 }
 
+Tensor overlapping(const Tensor& t) { return copy_of(t).as_strided(t.shape(), Dims(t.shape().size(), 1), 0); }
+
 }  // namespace omnigrad::test

@@ -24,6 +24,8 @@ inline constexpr Layout kLayouts[] = {Layout::permuted, Layout::sliced, Layout::
 Tensor with_layout(const Tensor& t, Layout layout);
 // The first entry along an axis, repeated with stride 0.
 Tensor stride_zero(const Tensor& t, int64_t dim);
+// Of t's first elements, each axis one element on from the last: neighbours share all but one of theirs.
+Tensor overlapping(const Tensor& t);
 // A contiguous tensor of its own storage.
 Tensor copy_of(const Tensor& t);
 

@@ -65,12 +65,14 @@ std::vector<Mutation> dtype_mutations(const Call& call) {
     if (wrong_dtype(kind, wrong)) {
       out.push_back(
           with_input(call, i, Tensor::zeros(t.shape(), wrong), std::string("is ") + name_of(wrong), true));
+      out.back().says = call.input(i).name + std::string(" has dtype ") + name_of(wrong) + ", it needs ";
     }
     // Another dtype than its companions have.
     for (size_t k = 0; k < call.inputs.size() && shares_dtype(kind); ++k) {
       if (k == i || !call.inputs[k].defined() || call.input(k).kind != kind) continue;
       const DType other = t.dtype() == DType::float32 ? DType::float64 : DType::float32;
       out.push_back(with_input(call, i, Tensor::zeros(t.shape(), other), "differs in dtype", true));
+      out.back().says = "dtypes are never mixed silently";
       break;
     }
   }
@@ -80,12 +82,13 @@ std::vector<Mutation> dtype_mutations(const Call& call) {
 std::vector<Mutation> missing_inputs(const Call& call) {
   std::vector<Mutation> out;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
-    if (call.inputs[i].defined() && !call.input(i).optional)
-      out.push_back(with_input(call, i, Tensor(), "is missing", true));
+    if (!call.inputs[i].defined() || call.input(i).optional) continue;
+    out.push_back(with_input(call, i, Tensor(), "is missing", true));
+    out.back().says = "input " + call.input(i).name + " is missing";
   }
   const bool variadic = !call.op().inputs.empty() && call.op().inputs.back().variadic;
   if (!variadic) {
-    Mutation m{"one input too many", true, call};
+    Mutation m{"one input too many", true, call, "takes "};
     m.call.inputs.push_back(Tensor::zeros({1}, DType::float32));
     out.push_back(m);
     if (!call.inputs.empty()) {
@@ -186,7 +189,9 @@ std::vector<Mutation> index_mutations(const Call& call) {
   std::vector<Mutation> out;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const Tensor& t = call.inputs[i];
-    if (!t.defined() || call.input(i).kind != Kind::index || t.numel() == 0) continue;
+    if (!t.defined() || !is_integer(t.dtype()) || t.numel() == 0) continue;
+    // Cross-entropy's target holds classes or probabilities, so its kind does not say.
+    if (call.input(i).kind != Kind::index && call.op().name != "crossEntropy") continue;
     for (double v : {-1.0, 200.0, 2e9}) {
       if (t.dtype() == DType::uint8 && v != 200.0) continue;
       Tensor bad = copy_of(t);
@@ -195,7 +200,7 @@ std::vector<Mutation> index_mutations(const Call& call) {
       const std::string& op = call.op().name;
       const bool counts = op == "oneHot", from_end = op == "index" || op == "indexPut";
       if (counts && v > 200) continue;
-      const bool must_fail = !counts && !(from_end && v == -1);
+      const bool must_fail = counts ? v < 0 : !(from_end && v == -1);
       out.push_back(with_input(call, i, bad, "ends with " + text(v), must_fail));
     }
   }

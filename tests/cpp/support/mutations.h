@@ -12,6 +12,7 @@ struct Mutation {
   std::string what;
   bool must_fail;  // the schema alone says so
   Call call;
+  std::string says = {};  // a part of the message that must come of it
 };
 
 std::vector<Mutation> dtype_mutations(const Call& call);
