@@ -75,7 +75,7 @@ const golden = (variant, ...before) => ({
   count: counts.summary,
   needsPackage: variant !== 'native',
   cores: variant === 'threads' ? 2 : 1,
-  run: () => captureAll([...before, ['node', 'tests/golden/run.mjs', '--variant', variant, '--part1']]),
+  run: () => captureAll([...before, ['node', 'tests/golden/run.mjs', '--variant', variant]]),
 });
 
 const nodeTests = (name, folder) => ({

@@ -64,20 +64,3 @@ function adamStates({ amsgrad = false }) {
  * of hardsigmoid with 1/6 rounded to float32.
  */
 export const float64Tolerance = { 'optim.Muon': 0.02, hardsigmoid: 1e-7 };
-
-/** The ops of the first part of the work: `run.mjs --part1` runs these only. */
-export const part1 = new Set(
-  `abs neg exp log sqrt square reciprocal sin cos tanh sigmoid relu
-   add sub mul div maximum minimum pow where
-   sum mean amax amin softmax log_softmax
-   gather scatter_add index_select index_add cat stack pad slice flip permute
-   matmul linear bilinear einsum inverse det solve cholesky
-   conv conv_transpose deform_conv
-   interpolate avg_pool max_pool adaptive_avg_pool adaptive_max_pool
-   ctc_loss rnn_tanh lstm gru
-   layer_norm rms_norm group_norm instance_norm batch_norm local_response_norm scaled_dot_product_attention
-   cross_entropy mse_loss optim.SGD optim.Adam optim.AdamW
-   grid_sample lp_pool optim.Adagrad optim.Adadelta optim.Adamax optim.NAdam optim.RAdam optim.RMSprop optim.Muon
-   lr.StepLR lr.MultiStepLR lr.ExponentialLR lr.CosineAnnealingLR lr.CosineAnnealingWarmRestarts lr.LinearLR
-   lr.OneCycleLR lr.CyclicLR lr.PolynomialLR`.split(/\s+/),
-);

@@ -1,11 +1,10 @@
 // Runs the golden cases and says what is wrong.
 // usage: node tests/golden/run.mjs [--variant threads|single|native] [--dtype float32|float64] [--only OP[,OP]]
-//        [--dir DIR] [--json FILE] [--part1] [--preset native|native-asan|native-tsan]
+//        [--dir DIR] [--json FILE] [--preset native|native-asan|native-tsan]
 // A case in one dtype is one check. Exit: 0 all passed, 1 some failed, 2 nothing could be run.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { part1 } from './conventions.mjs';
 import { check } from './lib/check.mjs';
 import { readCases } from './lib/data.mjs';
 import { camel, planOf } from './lib/plan.mjs';
@@ -25,7 +24,6 @@ function options() {
       dtype: text,
       only: text,
       json: text,
-      part1: { type: 'boolean', default: false },
     },
   });
   for (const [name, allowed] of Object.entries(choices)) {
@@ -36,10 +34,10 @@ function options() {
   return { ...values, dtypes: values.dtype ? [values.dtype] : choices.dtype };
 }
 
-function select({ dir, only, part1: firstPart, variant }) {
+function select({ dir, only, variant }) {
   const names = only?.split(',');
   const cases = readCases(dir).filter(
-    ({ op }) => (!names || names.includes(op) || names.includes(camel(op))) && (!firstPart || part1.has(op)),
+    ({ op }) => !names || names.includes(op) || names.includes(camel(op)),
   );
   // Schedules have no op: they are JavaScript.
   const here = cases.filter(({ op }) => variant !== 'native' || !op.startsWith('lr.'));
