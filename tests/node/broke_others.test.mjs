@@ -130,6 +130,41 @@ test('topk and embedding send gradients where they read, repeats added up', () =
   close(gradient(rows.sum(), table), [1, 1, 2, 2]);
 });
 
+test('the padding row of an embedding is read and gets no gradient', () => {
+  const table = leaf([
+    [1, 2],
+    [3, 4],
+    [5, 6],
+  ]);
+  const at = og.tensor([2, 0, 2, 1, 0], { dtype: 'int64' });
+  for (const paddingIdx of [2, -1]) {
+    const rows = og.embedding(at, table, { paddingIdx });
+    close(rows.tolist(), [5, 6, 1, 2, 5, 6, 3, 4, 1, 2]);
+    close(gradient(rows.sum(), table), [2, 2, 1, 1, 0, 0]);
+  }
+});
+
+test('the input gradient of a 3-d convolution agrees with differences', () => {
+  og.manualSeed(4);
+  const options = { stride: [2, 1, 2], padding: [[1, 0], [0, 2], [1, 1]], dilation: [1, 2, 1], groups: 2 }; // prettier-ignore
+  const x = og.randn([2, 4, 5, 6, 5], { dtype: 'float64' });
+  const w = og.randn([6, 2, 3, 2, 2], { dtype: 'float64' });
+  const loss = (at) => og.conv(at, w, options).square().sum();
+  x.requiresGrad = true;
+  const found = gradient(loss(x), x).flat(Infinity);
+  const values = x.toTypedArray();
+  const h = 1e-4;
+  for (let i = 0; i < values.length; i += 7) {
+    const moved = (step) => {
+      const copy = values.slice();
+      copy[i] += step;
+      return og.scope(() => loss(og.tensor(copy, { shape: x.shape })).item());
+    };
+    const expected = (moved(h) - moved(-h)) / (2 * h);
+    assert.ok(Math.abs(found[i] - expected) < 1e-6 * Math.max(1, Math.abs(expected)), `element ${i}`);
+  }
+});
+
 test('batch norm without affine parameters', () => {
   const x = og.tensor([
     [1, 10],

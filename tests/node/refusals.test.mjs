@@ -364,6 +364,9 @@ describe('arguments one by one', () => {
   refused([
     [() => x.permute(1, 0), 'permute', /permute\(\[1, 0\]\)/],
     [() => x.reshape(3, 2), 'reshape', /reshape\(\[3, 2\]\)/],
+    [() => og.permute(x, 1, 0), 'permute', /permute\(x, \[1, 0\]\)/],
+    [() => og.reshape(x, 3, 2), 'reshape', /reshape\(x, \[3, 2\]\)/],
+    [() => og.tile(x, 2, 2), 'tile', /takes at most 2 arguments; got 3/],
     [() => x.sum(0, 1), 'sum', /options must be an object.*a list such as/],
     [() => x.relu(x), 'relu', /takes at most 0 arguments; got 1/],
     [() => x.at(1n), 'at', /1n is no index/],

@@ -58,3 +58,13 @@ export function shown(value: unknown): string {
     return value.length < 9 ? `[${value.map(shown).join(', ')}]` : `${value.length} values`;
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : describe(value);
 }
+
+/** Too many arguments, of which numbers were probably meant as one list. */
+export function tooMany(name: string, most: number, given: ArrayLike<unknown>): OmnigradError {
+  const values = Array.from(given);
+  const numbers = values.filter((value) => typeof value === 'number');
+  const first = numbers.length < values.length ? 'x, ' : '';
+  const spread = most > 0 && numbers.length >= values.length - 1;
+  const hint = spread ? `; a list is one argument: ${name}(${first}[${numbers.join(', ')}])` : '';
+  return failure(name, 'argument', `takes at most ${most} arguments; got ${values.length}${hint}`);
+}
