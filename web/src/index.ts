@@ -17,6 +17,29 @@ export {
 } from './autograd.js';
 export { checkpoint, detectAnomaly } from './checkpoint.js';
 export {
+  allclose,
+  baddbmm,
+  bincount,
+  type CloseOptions,
+  countNonzero,
+  diag,
+  diagEmbed,
+  diff,
+  gumbelSoftmax,
+  indexFill,
+  isclose,
+  kron,
+  logaddexp,
+  logdet,
+  nanToNum,
+  quantile,
+  repeatInterleave,
+  searchsorted,
+  take,
+  trace,
+  unique,
+} from './composite.js';
+export {
   type CreateOptions,
   type TensorData,
   arange,
@@ -58,8 +81,22 @@ export {
   dropout,
   exponential,
   featureDropout,
+  gaussianNoise,
   multinomial,
+  rrelu,
   scaledDotProductAttention,
   truncNormal,
 } from './stochastic.js';
 export { type Nested, Tensor } from './tensor.js';
+export {
+  chunk,
+  flatten,
+  movedim,
+  narrow,
+  select,
+  squeeze,
+  transpose,
+  unbind,
+  unflatten,
+  unsqueeze,
+} from './views.js';

@@ -4,13 +4,14 @@
 
 import { backward as runBackward, type BackwardOptions } from './autograd.js';
 import { type DType, type TypedArray, isFloating, isHalf } from './dtype.js';
-import { failure } from './errors.js';
+import { failure, tooMany } from './errors.js';
 import { type Index, index } from './indexing.js';
 import { type TensorMethods, methodTable } from './methods.generated.js';
 import { tensorTest } from './options.js';
 import { printTensor } from './print.js';
 import { type Meta, type Runtime, metaOf, readHandle, runtime, runtimeIfAny } from './runtime.js';
 import { type Frame, disposeSymbol, scope, track, untrack } from './scope.js';
+import { type ViewMethods, viewTable } from './views.js';
 
 /** Nested arrays of numbers, as deep as the tensor has dimensions. */
 export type Nested<T> = T | Nested<T>[];
@@ -46,9 +47,9 @@ export function isTensor(value: unknown): value is Tensor {
   return value instanceof Tensor;
 }
 
-// The methods of the generated table are put on the prototype below.
-// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging, @typescript-eslint/no-empty-object-type
-export interface Tensor extends TensorMethods {}
+// The methods of the generated table, and those on shapes, are put on the prototype below.
+// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging
+export interface Tensor extends TensorMethods, ViewMethods {}
 
 /** An n-dimensional array in the module's memory. Made by `tensor`, `zeros` and the like, and by every op. */
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging
@@ -96,7 +97,7 @@ export class Tensor {
     const define = (name: string | symbol, value: unknown): void => {
       Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
     };
-    for (const [name, fn] of Object.entries(methodTable())) {
+    for (const [name, fn] of Object.entries({ ...methodTable(), ...viewTable() })) {
       // Those that write in place are wrapped, and do not tell how many arguments they take.
       const most = name.endsWith('_') ? Infinity : fn.length - 1;
       define(name, function (this: Tensor, ...rest: unknown[]) {
@@ -242,12 +243,6 @@ export class Tensor {
     const { shape, dtype } = this.#info('toString');
     return printTensor(this.#values(), shape, dtype, isFloating(dtype) && this.requiresGrad);
   }
-}
-
-function tooMany(name: string, most: number, given: readonly unknown[]): Error {
-  const spread = given.every((value) => typeof value === 'number');
-  const hint = spread && most > 0 ? `; a list is one argument: ${name}([${given.join(', ')}])` : '';
-  return failure(name, 'argument', `takes at most ${most} arguments; got ${given.length}${hint}`);
 }
 
 function toNumber(value: number | bigint, op: string): number {
