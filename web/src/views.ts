@@ -35,16 +35,14 @@ export function transpose(x: Tensor, dim0: number, dim1: number): Tensor {
 
 /** Dimensions moved to other places, the rest kept in order; a view. */
 export function movedim(x: Tensor, source: Sizes, destination: Sizes): Tensor {
-  const [from, to] = [source, destination].map((dims) => list(dims).map((d) => axis('movedim', x, d)));
-  if (from?.length !== to?.length || new Set(from).size !== from?.length || new Set(to).size !== to?.length) {
+  const from = list(source).map((d) => axis('movedim', x, d));
+  const to = list(destination).map((d) => axis('movedim', x, d));
+  if (from.length !== to.length || new Set(from).size !== from.length || new Set(to).size !== to.length) {
     const given = `source ${shown(source)} and destination ${shown(destination)}`;
     throw failure('movedim', 'option', `${given} must name as many dimensions, each once`);
   }
-  const rest = x.shape.map((_, i) => i).filter((i) => !from?.includes(i));
-  const dims = x.shape.map((_, i) => {
-    const moved = to?.indexOf(i) ?? -1;
-    return moved < 0 ? rest.shift() : from?.[moved];
-  });
+  const rest = x.shape.map((_, i) => i).filter((i) => !from.includes(i));
+  const dims = x.shape.map((_, i) => (to.includes(i) ? from[to.indexOf(i)] : rest.shift()));
   return ops.permute(x, dims as number[]);
 }
 

@@ -26,19 +26,9 @@ export { type NameRule, groupsByName } from './groups.js';
 export { LBFGS, type LbfgsOptions } from './lbfgs.js';
 export type { LossResult, Minimized, MinimizeOptions } from './loss.js';
 export { Muon, type MuonOptions } from './muon.js';
-<<<<<<< HEAD
 export { type GroupOptions, Optimizer, type ParamGroup, type Params } from './optimizer.js';
 export type { OptimizerState, TorchOptimizerState } from './state.js';
-=======
-export {
-  type GroupOptions,
-  Optimizer,
-  type OptimizerState,
-  type ParamGroup,
-  type Params,
-} from './optimizer.js';
 export { type PlateauOptions, type PlateauState, ReduceLROnPlateau } from './plateau.js';
->>>>>>> 2a00893 (wip)
 export { Schedule, type ScheduleState } from './schedule.js';
 export {
   ChainedScheduler,
