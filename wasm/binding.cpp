@@ -221,17 +221,24 @@ OptionValue read_option(const OptionInfo& o, Reader& r) {
   return s;
 }
 
-// A number among the inputs takes the dtype of the first tensor among them.
-Tensor weak_scalar(double value, const InputInfo& info, const TensorList& inputs) {
-  for (const Tensor& t : inputs) {
+// A number among the inputs takes the dtype of the first tensor of its kind: where's condition says nothing
+// of the values, which are float32 if both are numbers.
+Tensor weak_scalar(double value, const OpInfo& op, const InputInfo& info, const TensorList& inputs) {
+  bool alone = true;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor& t = inputs[i];
     if (!t) continue;
+    alone = false;
+    if (op.input_at(i, inputs.size()).kind != info.kind) continue;
     if (is_integer(t.dtype()) && value != std::floor(value)) {
       fail(Code::dtype, "number ", value, " beside a tensor of ", t.dtype(),
            ": cast the tensor to a floating dtype first");
     }
     return Tensor::scalar(value, t.dtype());
   }
-  fail(Code::argument, info.name, " is a number, and so are all other inputs: one must be a tensor");
+  if (alone)
+    fail(Code::argument, info.name, " is a number, and so are all other inputs: one must be a tensor");
+  return Tensor::scalar(value, DType::float32);
 }
 
 TensorList read_inputs(const OpInfo& op, Reader& r) {
@@ -250,7 +257,7 @@ TensorList read_inputs(const OpInfo& op, Reader& r) {
       inputs.push_back(handle == -1 ? Tensor() : tensor_or_none(handle));
     }
   }
-  for (const Weak& w : weak) inputs[w.place] = weak_scalar(w.value, *w.info, inputs);
+  for (const Weak& w : weak) inputs[w.place] = weak_scalar(w.value, op, *w.info, inputs);
   return inputs;
 }
 

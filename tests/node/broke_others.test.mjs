@@ -180,3 +180,17 @@ test('views of every kind into an op', () => {
   close(og.zeros([0, 3]).sum().item(), 0);
   close(og.tensor(3).exp().log().item(), 3);
 });
+
+test("numbers in where take the other value's dtype, not the condition's", () => {
+  const mask = og.tensor([true, false]);
+  const x = og.tensor([1.5, 2.5], { dtype: 'float64', requiresGrad: true });
+  const y = og.where(mask, 7.25, x);
+  assert.equal(y.dtype, 'float64');
+  close(y.tolist(), [7.25, 2.5]);
+  close(gradient(y.sum(), x), [0, 1]);
+  close(og.where(mask, x, 3).tolist(), [1.5, 3]);
+  const both = og.where(mask, 0.5, 2);
+  assert.equal(both.dtype, 'float32');
+  close(both.tolist(), [0.5, 2]);
+  assert.throws(() => og.add(1, 2), /is a number, and so are all other inputs: one must be a tensor/);
+});

@@ -65,7 +65,7 @@ struct Arange {
       fail(Code::option, "step ", o.step, " must be finite and not 0");
     const double n = std::ceil((o.stop - o.start) / o.step);
     if (!(n < 9e15))
-      fail(Code::option, "from ", o.start, " to ", o.stop, " by ", o.step, " is not a finite range");
+      fail(Code::option, "start ", o.start, ", stop ", o.stop, ", step ", o.step, " are no finite range");
     return {{{n > 0 ? static_cast<int64_t>(n) : 0}, o.dtype}};
   }
   static void forward(const Options& o, Inputs, TensorList& out) {
