@@ -279,6 +279,12 @@ export const layers = [
   row('SoftMarginLoss', () => new nn.SoftMarginLoss(), [[4, 6], () => signs(4, 6)], []),
   row('MultiMarginLoss', () => new nn.MultiMarginLoss(), [[4, 6], () => index(6, 4)], []),
   row('MultiLabelSoftMarginLoss', () => new nn.MultiLabelSoftMarginLoss(), [[4, 6], () => share(4, 6)], []),
+  row(
+    'MultiLabelMarginLoss',
+    () => new nn.MultiLabelMarginLoss(),
+    [[6, 4], () => og.tensor([3, 0, -1, 1], { dtype: 'int64' }).expand([6, 4])],
+    [],
+  ),
   row('MarginRankingLoss', () => new nn.MarginRankingLoss({ margin: 9 }), [[4], [4], () => signs(4)], []),
   row(
     'CosineEmbeddingLoss',

@@ -4,6 +4,7 @@ import { arange, zeros } from '../create.js';
 import type { DType } from '../dtype.js';
 import { failure } from '../errors.js';
 import { cat, logicalAnd, logicalNot, pad } from '../ops.generated.js';
+import { boolean, checkOptions } from '../options.js';
 import { keep } from '../scope.js';
 import type { Tensor } from '../tensor.js';
 import { shapeOf } from './checks.js';
@@ -81,6 +82,7 @@ export class KeyValueCache {
 
   /** @param options `fixed`: the first call's alone are kept, and later calls use these; for a memory that stays */
   constructor(options: { readonly fixed?: boolean } = {}) {
+    checkOptions('KeyValueCache', options, { fixed: boolean });
     this.#fixed = options.fixed ?? false;
   }
 

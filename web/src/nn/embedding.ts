@@ -56,17 +56,16 @@ export class Embedding extends Module<[index: Tensor]> {
   constructor(numEmbeddings: number, embeddingDim: number, options: EmbeddingLayerOptions = {}) {
     super();
     checkOptions('Embedding', options, { paddingIdx: orNull(integer), ...tableRules });
-    this.weight = table('Embedding', numEmbeddings, embeddingDim, options);
     const { paddingIdx = null, maxNorm = null, normType = 2 } = options;
-    if (paddingIdx !== null) {
-      if (paddingIdx >= numEmbeddings || paddingIdx < -numEmbeddings)
-        throw failure('Embedding', 'option', `paddingIdx is ${paddingIdx}; there are ${numEmbeddings} rows`);
+    if (paddingIdx !== null && (paddingIdx >= numEmbeddings || paddingIdx < -numEmbeddings))
+      throw failure('Embedding', 'option', `paddingIdx is ${paddingIdx}; there are ${numEmbeddings} rows`);
+    this.weight = table('Embedding', numEmbeddings, embeddingDim, options);
+    if (paddingIdx !== null)
       noGrad(() => {
         scope(() => {
           this.weight.at(paddingIdx).fill_(0);
         });
       });
-    }
     this.#paddingIdx = paddingIdx;
     this.#maxNorm = maxNorm;
     this.#normType = normType;

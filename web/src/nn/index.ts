@@ -66,6 +66,7 @@ export {
   GaussianNLLLoss,
   type Lengths,
   MarginRankingLoss,
+  MultiLabelMarginLoss,
   RNNTLoss,
   type TripletDistanceOptions,
   TripletMarginLoss,

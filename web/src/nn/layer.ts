@@ -10,7 +10,7 @@ export abstract class Layer<In extends unknown[] = [Tensor], Out = Tensor> exten
   }
 }
 
-/** outProj to out_proj, weightIhL0 to weight_ih_l0. */
+/** outProj to out_proj; lora_A stays. */
 export function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return name.replace(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -122,6 +122,11 @@ export abstract class Module<In extends unknown[] = [Tensor], Out = Tensor> {
     return this;
   }
 
+  /** Forgets the gradients of the parameters. */
+  zeroGrad(): void {
+    for (const tensor of this.parameters()) tensor.grad = null;
+  }
+
   /** Casts floating parameters (with their gradients) and buffers in place. Make the optimizer afterwards. */
   to(dtype: 'float32' | 'float64'): this {
     checkValue('to', 'dtype', dtype, dtypeOf('float32', 'float64'));

@@ -8,13 +8,12 @@ import { checkSizes, interpolateRules } from './checks.js';
 import type { Sizes } from './init.js';
 import { Module } from './module.js';
 
-/** Resizes the spatial dimensions, to a size or by a factor; options as `interpolate`. */
-export class Interpolate extends Module {
+abstract class Resize extends Module {
   readonly #options: InterpolateOptions;
 
-  constructor(options: InterpolateOptions) {
+  protected constructor(name: string, options: InterpolateOptions) {
     super();
-    checkOptions('Interpolate', options, interpolateRules);
+    checkOptions(name, options, interpolateRules);
     this.#options = options;
   }
   /** [N, C, *S] to [N, C, *S'] */
@@ -23,8 +22,19 @@ export class Interpolate extends Module {
   }
 }
 
+/** Resizes the spatial dimensions, to a size or by a factor; options as `interpolate`. */
+export class Interpolate extends Resize {
+  constructor(options: InterpolateOptions) {
+    super('Interpolate', options);
+  }
+}
+
 /** PyTorch's name of Interpolate. */
-export class Upsample extends Interpolate {}
+export class Upsample extends Resize {
+  constructor(options: InterpolateOptions) {
+    super('Upsample', options);
+  }
+}
 
 /** [*, C r^2, H, W] to [*, C, H r, W r] (Shi et al. 2016). */
 export class PixelShuffle extends Module {

@@ -1,11 +1,13 @@
 // Losses of more than an input and a target: of pairs and triplets, with variances, over alignments.
 
 import { tensor } from '../create.js';
+import { failure } from '../errors.js';
 import {
   cosineEmbeddingLoss,
   ctcLoss,
   gaussianNllLoss,
   marginRankingLoss,
+  oneHot,
   rnntLoss,
   tripletMarginLoss,
 } from '../ops.generated.js';
@@ -19,6 +21,7 @@ import type {
 } from '../ops.generated.js';
 import { boolean, checkOptions, finite, func, integer, notNegative, positive, whole } from '../options.js';
 import type { Tensor } from '../tensor.js';
+import { checkInput, shapeOf } from './checks.js';
 import { reductionRules } from './loss.js';
 import { Module } from './module.js';
 
@@ -32,6 +35,45 @@ export class MarginRankingLoss extends Module<[x1: Tensor, x2: Tensor, target: T
   }
   forward(x1: Tensor, x2: Tensor, target: Tensor): Tensor {
     return marginRankingLoss(x1, x2, target, this.#options);
+  }
+}
+
+/**
+ * By how much classes that are none of a sample's come within 1 of those that are: of scores [N, C] (or [C]) and targets
+ * of the same shape, a sample's classes first and -1 after them. The sum is divided by C.
+ */
+export class MultiLabelMarginLoss extends Module<[input: Tensor, target: Tensor]> {
+  readonly #reduction: 'none' | 'mean' | 'sum';
+  constructor(options: Pick<MarginRankingLossOptions, 'reduction'> = {}) {
+    super();
+    checkOptions('MultiLabelMarginLoss', options, reductionRules);
+    this.#reduction = options.reduction ?? 'mean';
+  }
+  forward(input: Tensor, target: Tensor): Tensor {
+    checkInput('MultiLabelMarginLoss', input);
+    checkInput('MultiLabelMarginLoss', target, 'target');
+    if (input.ndim < 1 || input.ndim > 2 || input.shape.join() !== target.shape.join()) {
+      const shapes = `the input is ${shapeOf(input)}, the target ${shapeOf(target)}`;
+      throw failure('MultiLabelMarginLoss', 'shape', `${shapes}; both must be [N, C] or [C]`);
+    }
+    const classes = input.shape.at(-1) ?? 0;
+    const [x, index] = [input.reshape([-1, classes]), target.reshape([-1, classes])];
+    const dtype = x.dtype;
+    const wanted = index.ge(0).cast(dtype).cumprod(1); // up to the first -1
+    const at = index.maximum(0);
+    const isTarget = oneHot(at, classes)
+      .cast(dtype)
+      .mul(wanted.reshape([-1, classes, 1]))
+      .sum(1)
+      .gt(0);
+    const scores = x.gather(1, at).reshape([-1, classes, 1]);
+    const margins = x.reshape([-1, 1, classes]).sub(scores).add(1).maximum(0);
+    const counted = wanted
+      .reshape([-1, classes, 1])
+      .mul(isTarget.eq(0).cast(dtype).reshape([-1, 1, classes]));
+    const loss = margins.mul(counted).sum([1, 2]).div(classes);
+    if (this.#reduction === 'none') return input.ndim === 1 ? loss.reshape([]) : loss;
+    return this.#reduction === 'sum' ? loss.sum() : loss.mean();
   }
 }
 
