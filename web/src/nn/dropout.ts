@@ -1,11 +1,10 @@
 // Layers that disturb in training and pass on in eval.
 
-import { add } from '../ops.generated.js';
 import { checkOptions, notNegative, share } from '../options.js';
-import { type Generator, type RandomOptions, normal } from '../random.js';
-import { alphaDropout, dropout, featureDropout } from '../stochastic.js';
+import type { Generator } from '../random.js';
+import { alphaDropout, dropout, featureDropout, gaussianNoise } from '../stochastic.js';
 import type { Tensor } from '../tensor.js';
-import { checkInput, checkSizes, generatorRules, withBatch } from './checks.js';
+import { checkSizes, generatorRules, withBatch } from './checks.js';
 import { Module } from './module.js';
 
 export interface DropoutLayerOptions {
@@ -94,10 +93,6 @@ export class GaussianNoise extends Module {
     this.#generator = options.generator;
   }
   forward(x: Tensor): Tensor {
-    checkInput('GaussianNoise', x);
-    if (!this.training || this.#std === 0) return x;
-    const dtype = x.dtype === 'float64' ? 'float64' : 'float32';
-    const options: RandomOptions = { dtype, ...(this.#generator ? { generator: this.#generator } : {}) };
-    return add(x, normal(x.shape, 0, this.#std, options));
+    return gaussianNoise(x, this.#std, { training: this.training, generator: this.#generator });
   }
 }

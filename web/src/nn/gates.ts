@@ -2,9 +2,10 @@
 
 import { full } from '../create.js';
 import { failure } from '../errors.js';
-import { glu, logSoftmax, prelu, silu, softmax, where } from '../ops.generated.js';
+import { glu, logSoftmax, prelu, silu, softmax, softmin } from '../ops.generated.js';
 import { checkOptions, checkValue, finite, integer, whole } from '../options.js';
-import { type Generator, uniform } from '../random.js';
+import type { Generator } from '../random.js';
+import { rrelu } from '../stochastic.js';
 import type { Tensor } from '../tensor.js';
 import { checkInput, checkSizes, floatRules, generatorRules, layerRules, shapeOf } from './checks.js';
 import type { LayerOptions } from './init.js';
@@ -34,26 +35,22 @@ export class PReLU extends Module {
 
 /** x above 0, a x below: in training a is drawn for each element between lower (1/8) and upper (1/3), else their mean. */
 export class RReLU extends Module {
-  readonly #lower: number;
-  readonly #upper: number;
-  readonly #generator: Generator | undefined;
+  readonly #options: {
+    readonly lower: number;
+    readonly upper: number;
+    readonly generator: Generator | undefined;
+  };
   constructor(
     options: { readonly lower?: number; readonly upper?: number; readonly generator?: Generator } = {},
   ) {
     super();
     checkOptions('RReLU', options, { lower: finite, upper: finite, ...generatorRules });
-    const { lower = 1 / 8, upper = 1 / 3 } = options;
+    const { lower = 1 / 8, upper = 1 / 3, generator } = options;
     checkValue('RReLU', 'lower', lower, { text: `at most upper, ${upper}`, test: () => lower <= upper });
-    this.#lower = lower;
-    this.#upper = upper;
-    this.#generator = options.generator;
+    this.#options = { lower, upper, generator };
   }
   forward(x: Tensor): Tensor {
-    checkInput('RReLU', x);
-    if (!this.training) return where(x.ge(0), x, x.mul((this.#lower + this.#upper) / 2));
-    const dtype = x.dtype === 'float64' ? 'float64' : 'float32';
-    const drawn = this.#generator ? ({ dtype, generator: this.#generator } as const) : ({ dtype } as const);
-    return where(x.ge(0), x, x.mul(uniform(x.shape, this.#lower, this.#upper, drawn)));
+    return rrelu(x, { ...this.#options, training: this.training });
   }
 }
 
@@ -82,8 +79,7 @@ export class Softmin extends AlongAxis {
     super('Softmin', dim);
   }
   forward(x: Tensor): Tensor {
-    checkInput('Softmin', x);
-    return softmax(x.neg(), this.dim);
+    return softmin(x, this.dim);
   }
 }
 
