@@ -69,6 +69,19 @@ describe('hooks', () => {
     assert.deepEqual(seen, [[null], [[1]]]);
   });
 
+  test('outputs that have no gradient count as null', () => {
+    const layer = new nn.MaxPool1d(2, { returnIndices: true });
+    const seen = [];
+    layer.registerFullBackwardHook(
+      (_, gradInputs, gradOutputs) => void seen.push(gradOutputs.map((g) => g?.tolist())),
+    );
+    const [y, indices] = layer.call(og.tensor([[[1, 2]]], { requiresGrad: true }));
+    assert.equal(indices.item(), 1);
+    y.sum().backward();
+    assert.deepEqual(seen, [[[[[1]]], undefined]]);
+    og.noGrad(() => assert.equal(layer.call(og.tensor([[[1, 2]]]))[0].item(), 2));
+  });
+
   test('gradients of higher order pass through a hooked module', () => {
     const layer = new nn.Tanh();
     layer.registerFullBackwardHook(() => undefined);
@@ -130,7 +143,7 @@ test('walks: modules, children, buffers; apply goes from the leaves up', () => {
   ]);
   const order = [];
   net.apply((module) => void order.push(module.constructor.name));
-  assert.deepEqual(order, ['Linear', 'BatchNorm1d', 'Net']);
+  assert.deepEqual(order, ['BatchNorm1d', 'Linear', 'Net']);
   const shared = new nn.Linear(1, 1);
   const twice = new nn.Sequential(shared, shared);
   assert.equal(twice.modules().length, 2);

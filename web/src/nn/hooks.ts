@@ -94,15 +94,17 @@ export class Hooks {
     const output = forward(given);
     const outputs: Tensor[] = [];
     mapTensors(output, (y) => (outputs.push(y), y));
-    const recorded = intercept(outputs, (grads) => {
-      if (places.length === 0) {
+    const wanted = outputs.filter((y) => y.requiresGrad);
+    const recorded = intercept(wanted, (grads) => {
+      const all = outputs.map((y) => grads[wanted.indexOf(y)] ?? null);
+      if (places.length > 0) gradOutputs = all.map((g) => g && keep(g));
+      else {
         const none = inputs.map(() => null);
-        this.#told(module, none, grads);
-      } else gradOutputs = grads.map((g) => g && keep(g));
+        this.#told(module, none, all);
+      }
       return grads;
     });
-    let next = 0;
-    return mapTensors(output, () => recorded[next++] as Tensor) as Out;
+    return mapTensors(output, (y) => recorded[wanted.indexOf(y)] ?? y) as Out;
   }
 
   #told(

@@ -36,6 +36,7 @@ export * from './gates.js';
 export type { BackwardHook, ForwardHook, ForwardPreHook, HookHandle } from './hooks.js';
 export * as init from './initializers.js';
 export type { LayerOptions, Sizes } from './init.js';
+export type { Lengths } from './lengths.js';
 export * from './linear.js';
 export {
   BCELoss,
@@ -64,7 +65,6 @@ export {
   CTCLoss,
   CosineEmbeddingLoss,
   GaussianNLLLoss,
-  type Lengths,
   MarginRankingLoss,
   MultiLabelMarginLoss,
   RNNTLoss,

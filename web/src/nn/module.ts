@@ -138,7 +138,13 @@ export abstract class Module<In extends unknown[] = [Tensor], Out = Tensor> {
   /** Calls `fn` with every module below, then with this one. */
   apply(fn: (module: AnyModule) => void): this {
     checkValue('apply', 'fn', fn, func);
-    for (const module of this.modules().reverse()) fn(module);
+    const seen = new Set<AnyModule>();
+    const visitAll = (module: AnyModule): void => {
+      if (!unseen(seen, module)) return;
+      module.children().forEach(visitAll);
+      fn(module);
+    };
+    visitAll(this);
     return this;
   }
 

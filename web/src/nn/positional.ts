@@ -1,11 +1,12 @@
 // Where a token stands: added to it, or turned into it.
 
 import { math } from '../runtime.js';
-import { tensor } from '../create.js';
+import { arange, tensor } from '../create.js';
 import { failure } from '../errors.js';
-import { add, rotaryEmbedding } from '../ops.generated.js';
+import { add, rotaryEmbedding, stack } from '../ops.generated.js';
 import type { RotaryEmbeddingOptions } from '../ops.generated.js';
 import { boolean, checkOptions, checkValue, positive, whole } from '../options.js';
+import { scope } from '../scope.js';
 import type { Tensor } from '../tensor.js';
 import { checkInput, checkSizes, floatRules, shapeOf } from './checks.js';
 import { Module, buffer } from './module.js';
@@ -29,13 +30,16 @@ export class PositionalEncoding extends Module<[x: Tensor, offset?: number]> {
     const own = { maxLength: whole(1), maxTimescale: positive, ...floatRules };
     checkOptions('PositionalEncoding', options, own);
     const { maxLength = 5000, maxTimescale = 10000, dtype = 'float32' } = options;
-    const values = new Float64Array(maxLength * size);
-    for (let i = 0; i < size; i++) {
-      const rate = math('pow', maxTimescale, -(i - (i % 2)) / size);
-      const wave = i % 2 === 0 ? 'sin' : 'cos';
-      for (let at = 0; at < maxLength; at++) values[at * size + i] = math(wave, at * rate);
-    }
-    this.table = buffer(tensor(values, { shape: [maxLength, size], dtype }), { persistent: false });
+    const table = scope(() => {
+      const rates = Array.from({ length: Math.ceil(size / 2) }, (_, i) =>
+        math('pow', maxTimescale, (-2 * i) / size),
+      );
+      const positions = arange(maxLength, { dtype: 'float64' }).reshape([maxLength, 1]);
+      const angles = positions.mul(tensor(rates, { dtype: 'float64' }));
+      const waves = stack([angles.sin(), angles.cos()], 2).reshape([maxLength, -1]);
+      return waves.at(':', [0, size]).cast(dtype).clone();
+    });
+    this.table = buffer(table, { persistent: false });
   }
 
   /**

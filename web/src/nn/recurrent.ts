@@ -7,7 +7,7 @@ import type { Tensor } from '../tensor.js';
 import { checkInput, checkSizes, layerRules } from './checks.js';
 import { type LayerOptions, fanInUniform } from './init.js';
 import { Module } from './module.js';
-import { type Lengths, lengthsOf } from './sequence_loss.js';
+import { type Lengths, lengthsOf } from './lengths.js';
 
 export interface RecurrentOptions extends LayerOptions {
   /** Layers, each reading the one before; default 1. */

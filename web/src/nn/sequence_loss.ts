@@ -1,6 +1,5 @@
 // Losses of more than an input and a target: of pairs and triplets, with variances, over alignments.
 
-import { tensor } from '../create.js';
 import { failure } from '../errors.js';
 import {
   cosineEmbeddingLoss,
@@ -22,6 +21,7 @@ import type {
 import { boolean, checkOptions, finite, func, integer, notNegative, positive, whole } from '../options.js';
 import type { Tensor } from '../tensor.js';
 import { checkInput, shapeOf } from './checks.js';
+import { type Lengths, lengthsOf } from './lengths.js';
 import { reductionRules } from './loss.js';
 import { Module } from './module.js';
 
@@ -148,15 +148,6 @@ export class GaussianNLLLoss extends Module<[input: Tensor, target: Tensor, vari
   forward(input: Tensor, target: Tensor, variance: Tensor): Tensor {
     return gaussianNllLoss(input, target, variance, this.#options);
   }
-}
-
-/** How many count of each sequence: a tensor [batch], or a list. */
-export type Lengths = Tensor | readonly number[];
-
-/** Lengths as a tensor. */
-export function lengthsOf(lengths: Lengths | null | undefined): Tensor | null {
-  if (!Array.isArray(lengths)) return (lengths as Tensor | null | undefined) ?? null;
-  return tensor(lengths as number[], { dtype: 'int64' });
 }
 
 /** Connectionist temporal classification, over [time, batch, classes] of log-probabilities. */
