@@ -48,6 +48,15 @@ test('every network has a file', () => {
   assert.ok(files.length >= 10);
 });
 
+test('a number that is off is noticed', () => {
+  const x = og.tensor([1, -2, 1e-4], { dtype: 'float64' });
+  const off = (values) => () => agree('x', og.tensor(values, { dtype: 'float64' }), x, 1e-5);
+  off([1 + 4e-6, -2, 1e-4])();
+  assert.throws(off([1 + 4e-5, -2, 1e-4]), /x: beyond its tolerance by/);
+  assert.throws(off([1, -2, 3e-4]), /x: beyond/);
+  assert.throws(off([NaN, -2, 1e-4]), /x: beyond/);
+});
+
 for (const [name, [make, lossOf]] of Object.entries(nets)) {
   describe(name, () => {
     const file = readSafetensors(`${folder}${name}.safetensors`);
@@ -81,6 +90,29 @@ for (const [name, [make, lossOf]] of Object.entries(nets)) {
         agree('losses', og.tensor(Float64Array.from(losses)), one('losses'), 1e-5);
         agreeAll('after ten steps,', net.stateDict(), dict('final/'), 1e-5);
         og.noGrad(() => agree('output in eval', net.eval().call(...inputs), one('eval'), 1e-5));
+        net.dispose();
+      });
+    });
+
+    test("its optimizer's state loads, and five more steps end where PyTorch's do", () => {
+      og.scope(() => {
+        const net = make().to('float64');
+        net.loadStateDict(dict('middle/'));
+        const state = {};
+        for (const [key, x] of Object.entries(dict('optimizer/'))) {
+          const [index, what] = key.split('/');
+          (state[index] ??= {})[what] = x;
+        }
+        const optimizer = new optim[JSON.parse(file.metadata.optimizer).name](net.parameters());
+        optimizer.loadStateDict({ state, param_groups: JSON.parse(file.metadata.groups) });
+        const [inputs, targets] = [given('input/'), given('target/')];
+        for (let step = 5; step < 10; step++) {
+          optimizer.zeroGrad();
+          lossOf(net.call(...inputs), ...targets).backward();
+          optimizer.step();
+        }
+        agreeAll('after five more steps,', net.stateDict(), dict('final/'), 1e-5, 1e-7);
+        optimizer.dispose();
         net.dispose();
       });
     });

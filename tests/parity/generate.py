@@ -5,8 +5,10 @@ One .safetensors a network. Weights and inputs are float32 numbers, so that stor
 rounded to float32, which is far finer than what is asked of it. Names in a file:
   init/KEY  the state dict; input/I and target/I  what forward and loss are called with;
   output, loss  of the first call; grad/PARAMETER  its gradients; losses  of the ten steps;
-  final/KEY  the state dict after them; eval  the output in eval mode then.
-metadata["optimizer"] is {name, options}, its options in camelCase. nets.mjs has the same networks in omnigrad.
+  middle/KEY, optimizer/I/NAME  the state dicts of network and optimizer after five of them;
+  final/KEY  the state dict after all; eval  the output in eval mode then.
+metadata["optimizer"] is {name, options}, its options in camelCase; metadata["groups"] is its state dict's param_groups.
+nets.mjs has the same networks in omnigrad.
 """
 import json
 import re
@@ -259,12 +261,19 @@ def run(name, make, inputs, targets, loss, kind, options):
             tensors |= {"output": output, "loss": value}
             tensors |= {f"grad/{key}": p.grad.clone() for key, p in net.named_parameters()}
         optimizer.step()
+        if step == STEPS // 2 - 1:
+            tensors |= {f"middle/{key}": x.clone() for key, x in net.state_dict().items()}
+            held = optimizer.state_dict()
+            for i, entry in held["state"].items():
+                entry = {key: torch.as_tensor(x).clone() for key, x in entry.items() if x is not None}
+                tensors |= {f"optimizer/{i}/{key}": x for key, x in entry.items()}
     tensors |= {"losses": torch.stack(losses)}
     tensors |= {f"final/{key}": x for key, x in net.state_dict().items()}
     with torch.no_grad():
         tensors["eval"] = net.eval()(*inputs)
     told = {"name": kind.__name__, "options": {camel(key): value for key, value in options.items()}}
-    save(OUT / f"{name}.safetensors", tensors, {"optimizer": json.dumps(told)})
+    metadata = {"optimizer": json.dumps(told), "groups": json.dumps(held["param_groups"])}
+    save(OUT / f"{name}.safetensors", tensors, metadata)
     print(f"{name}: {sum(p.numel() for p in net.parameters())} parameters, loss {losses[0]:.4f} to {losses[-1]:.4f}")
 
 
