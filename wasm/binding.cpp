@@ -23,6 +23,9 @@
 //                and leaves a count and handles of outputs there, which pass to the core.   out: a count,
 //                outputs
 //   memoryStats  out: tensors, live bytes, cached bytes, peak bytes
+//   stopProfile  out: address of doubles, how many entries; an entry: the op's number or -1, how many
+//                entries it is inside of, 1 for a step of a backward pass, begin and end in microseconds,
+//                bytes; valid until the next one
 //
 // Errors: a status, 0 for none, and the message from lastError(). C++ exceptions never leave; an error that a
 // JavaScript callback throws passes through the C++ frames, destructors run, and arrives as itself.
@@ -41,6 +44,7 @@
 #include "build_id.h"
 #include "omnigrad/autograd.h"
 #include "omnigrad/op.h"
+#include "omnigrad/profile.h"
 #include "parallel/parallel.h"
 #include "tensor/pool.h"
 
@@ -473,6 +477,27 @@ void memory_stats() {
   w.put(static_cast<double>(s.peak));
 }
 
+std::vector<double> profile_rows;
+
+int stop_profile() {
+  return guarded([] {
+    const std::vector<profile::Entry> entries = profile::stop();
+    const auto& ops = all_ops();
+    profile_rows.clear();
+    profile_rows.reserve(6 * entries.size());
+    for (const profile::Entry& e : entries) {
+      const auto at = std::find(ops.begin(), ops.end(), e.op);
+      const double number = at == ops.end() ? -1 : static_cast<double>(at - ops.begin());
+      const double row[] = {number, static_cast<double>(e.depth), e.vjp ? 1. : 0., e.begin,
+                            e.end,  static_cast<double>(e.bytes)};
+      profile_rows.insert(profile_rows.end(), std::begin(row), std::end(row));
+    }
+    Writer w;
+    w.put(static_cast<double>(reinterpret_cast<uintptr_t>(profile_rows.data())));
+    w.put(static_cast<double>(entries.size()));
+  });
+}
+
 // Whose bits are the same in every engine, unlike Math's. The order is runtime.ts'.
 double math(int function, double x, double y) {
   switch (function) {
@@ -525,6 +550,8 @@ EMSCRIPTEN_BINDINGS(omnigrad) {
   function("checkpoint", &run_checkpoint);
   function("setAnomalyDetection", &set_anomaly_detection);
   function("memoryStats", &memory_stats);
+  function("startProfile", &profile::start);
+  function("stopProfile", &stop_profile);
   function("setThreads", +[](int n) { parallel::start(n); });
   function("setDeterministic", &parallel::set_deterministic);
   function("threads", &parallel::threads);

@@ -4,6 +4,7 @@
 #include "autograd/checkpoint.h"
 #include "autograd/node.h"
 #include "omnigrad/autograd.h"
+#include "omnigrad/profile.h"
 #include "tensor/tensor_impl.h"
 
 namespace omnigrad {
@@ -178,8 +179,11 @@ void record_call(const OpInfo& op, const void* options, const TensorList& inputs
 
 TensorList dispatch(const OpInfo& op, const void* options, const TensorList& inputs) {
   Depth depth;
+  profile::Span span(op);
   try {
-    return run(op, options, inputs);
+    TensorList outputs = run(op, options, inputs);
+    if (!op.view && !op.compose) span.made(outputs);
+    return outputs;
   } catch (Error& e) {
     // Inside a composite or a vjp the outermost call speaks, and it is the one that the caller knows.
     if (call_depth == 1 && e.op.empty()) annotate(e, op, inputs);

@@ -8,6 +8,7 @@
 #include "autograd/node.h"
 #include "omnigrad/autograd.h"
 #include "omnigrad/ops.h"
+#include "omnigrad/profile.h"
 #include "tensor/tensor_impl.h"
 
 namespace omnigrad {
@@ -163,6 +164,7 @@ class Run {
       const Visit* to = e.node ? find(e.node.get()) : nullptr;
       need.push_back(to && wanted(*to, e.output));
     }
+    profile::Span span(*n.op, true);
     Grads grads = vjp_of(v, need);
     if (grads.size() != n.edges.size()) {
       fail(Code::state, "vjp of ", n.op->name, " gave ", grads.size(), " gradients for ", n.edges.size(),

@@ -28,6 +28,8 @@ export interface Binding {
   checkpoint(inputs: number, callback: (again: boolean) => void): Status;
   setAnomalyDetection(on: boolean): boolean;
   memoryStats(): void;
+  startProfile(): void;
+  stopProfile(): Status;
   setThreads(count: number): void;
   setDeterministic(on: boolean): void;
   threads(): number;
