@@ -63,18 +63,21 @@ function installPackages(wanted) {
   if (!aptGet(install, false)) fail(`apt-get could not install ${missing.join(' ')}`);
 }
 
-function installModules() {
+/** Runs npm ci in a folder, unless that was done for the lock file that is there now. */
+export function installModules(folder = '') {
+  const path = join(root, folder);
   const lock = createHash('sha256')
-    .update(readFileSync(join(root, 'package-lock.json')))
+    .update(readFileSync(join(path, 'package-lock.json')))
     .digest('hex');
-  const stamp = join(root, 'node_modules/.omnigrad-lock');
+  const stamp = join(path, 'node_modules/.omnigrad-lock');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;
-  say('npm ci');
+  const command = folder === '' ? 'npm ci' : `npm ci in ${folder}`;
+  say(command);
   const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: root,
+    cwd: path,
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  if (status !== 0) fail('npm ci failed');
+  if (status !== 0) fail(`${command} failed`);
   writeFileSync(stamp, lock);
 }
 
