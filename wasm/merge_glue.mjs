@@ -1,7 +1,8 @@
 // Makes the package's assets out of Emscripten's output: omnigrad-VARIANT.mjs, one ES module that is the glue and, in
-// the threaded build, its own pthread worker, and omnigrad-VARIANT.wasm. The glue loses what a library must not do:
-// require(), a global Worker, a warning on every page. Each replacement must match as often as said, else the build
-// fails: Emscripten's text is known for 3.1.6 only.
+// the threaded build, its own pthread worker, and omnigrad-VARIANT.wasm, which says in a section of its own which build
+// it is. The glue loses what a library must not do: require(), a global Worker, a warning on every page, errors thrown
+// into the void. Each replacement must match as often as said, else the build fails: Emscripten's text is known for
+// 3.1.6 only.
 // usage: node merge_glue.mjs VARIANT BUILD_FOLDER BUILD_ID_FILE ASSETS
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -53,7 +54,13 @@ if (threads) {
   replace(
     'allocateUnusedWorker',
     /allocateUnusedWorker:function\(\)\{.*?\},getNewWorker:/,
-    'allocateUnusedWorker:function(){PThread.unusedWorkers.push(spawnPthread())},getNewWorker:',
+    'allocateUnusedWorker:function(){PThread.unusedWorkers.push(spawnPthread(Module["mainScriptUrlOrBlob"]))},getNewWorker:',
+  );
+  // The loader rejects the start; thrown here it would reach nobody.
+  replace(
+    'worker.onerror',
+    'var message="worker sent an error!";err(message+" "+e.filename+":"+e.lineno+": "+e.message);throw e',
+    'if(e.preventDefault)e.preventDefault();Module["onWorkerError"](e)',
   );
   // One thread means a pool of no workers, of which none would say that the module is loaded.
   replace(
@@ -81,8 +88,9 @@ const workerHead = `const pthreadName = 'omnigrad-pthread';
 const isPthread = nodeBuiltin
   ? nodeBuiltin('worker_threads').workerData === pthreadName
   : typeof WorkerGlobalScope === 'function' && self.name === pthreadName;
-function spawnPthread() {
-  const url = new URL(import.meta.url);
+// By the URL that the loader was given: a file of the page's origin that re-exports this one may stand for it.
+function spawnPthread(main) {
+  const url = new URL(main ?? import.meta.url);
   if (!nodeBuiltin) return new Worker(url, { type: 'module', name: pthreadName });
   return new (nodeBuiltin('worker_threads').Worker)(url, { workerData: pthreadName, execArgv: [] });
 }
@@ -94,4 +102,19 @@ writeFileSync(
   join(assets, `${name}.mjs`),
   head + (threads ? workerHead : '') + glue + (threads ? entry : '') + tail,
 );
-copyFileSync(join(buildFolder, `${name}.wasm`), join(assets, `${name}.wasm`));
+writeFileSync(
+  join(assets, `${name}.wasm`),
+  Buffer.concat([
+    readFileSync(join(buildFolder, `${name}.wasm`)),
+    customSection('omnigrad', `${variant} ${id}`),
+  ]),
+);
+
+// Names of the functions, for stack traces: the module itself has none.
+copyFileSync(join(buildFolder, `${name}.mjs.symbols`), join(assets, `${name}.wasm.symbols`));
+
+// A custom section of a wasm module. Lengths are below 128, so that each is one byte of LEB128.
+function customSection(sectionName, text) {
+  const payload = Buffer.from(`${String.fromCharCode(sectionName.length)}${sectionName}${text}`, 'latin1');
+  return Buffer.concat([Buffer.from([0, payload.length]), payload]);
+}

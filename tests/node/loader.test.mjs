@@ -142,3 +142,130 @@ test('maxMemory bounds the heap; the error leaves the module working', () => {
     [2, 3],
   ]);
 });
+
+test('terminate ends a start under way at once, and init works again', () => {
+  const result = run(`
+    const first = code(init());
+    terminate();
+    const second = code(init({ variant: 'single', timeout: 20001 }));
+    const third = code(init({ variant: 'single', timeout: 20002 }));
+    out([await first, await second, await third, tensor([2]).mul(2).item()]);`);
+  assert.deepEqual(result, ['terminated', 'none', 'already-initialised', 4]);
+});
+
+test('defaults written out are the same options', () => {
+  const result = run(`
+    const plain = await init();
+    const spelt = { variant: 'auto', maxMemory: 2147483648, timeout: 20000, deterministic: true };
+    out([plain === await init(spelt), await code(init({ deterministic: false }))]);`);
+  assert.deepEqual(result, [true, 'already-initialised']);
+});
+
+test('threads that were asked for and are not to be had are warned of once', () => {
+  const result = run(`
+    const lines = [];
+    console.warn = (line) => lines.push(line);
+    const { Memory } = WebAssembly;
+    WebAssembly.Memory = function (given) {
+      if (given.shared && given.maximum > 1) throw new RangeError('no room');
+      return new Memory(given);
+    };
+    const codes = [];
+    for (const threads of [2, 3]) {
+      const { variant, reason } = await init({ threads });
+      codes.push(variant, reason.code);
+      terminate();
+    }
+    out([codes, lines]);`);
+  assert.deepEqual(result[0], ['single', 'memory', 'single', 'memory']);
+  assert.equal(result[1].length, 1);
+  assert.match(
+    result[1][0],
+    /^omnigrad: 2 threads were asked for, one runs: a memory of 33554432 bytes was refused/,
+  );
+});
+
+test('a module compiled beforehand is used, and must be of this build', () => {
+  const result = run(`
+    const { readFileSync } = await import('node:fs');
+    const { pathToFileURL } = await import('node:url');
+    const folder = new URL('dist/assets/', pathToFileURL('${root}'));
+    const compiled = (name) => new WebAssembly.Module(readFileSync(new URL(name, folder)));
+    const single = compiled('omnigrad-single.wasm');
+    // Its URL leads nowhere: only the module given can be what runs.
+    const assets = { single: { glue: new URL('omnigrad-single.mjs', folder).href, wasm: 'file:///nowhere.wasm' } };
+    await init({ variant: 'single', assets, wasmModule: single });
+    const value = tensor([3]).square().item();
+    terminate();
+    const empty = new WebAssembly.Module(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0));
+    const failures = [];
+    for (const wasmModule of [compiled('omnigrad-threads.wasm'), empty])
+      await init({ variant: 'single', wasmModule }).catch((e) => failures.push(e.code, e.message));
+    // Threads fail with a module of the other build, and the single-threaded build takes its own file.
+    const { variant, reason } = await init({ wasmModule: single });
+    out([value, failures, variant, reason.code]);`);
+  const [value, failures, ...rest] = result;
+  assert.equal(value, 9);
+  assert.deepEqual([failures[0], failures[2]], ['start-failed', 'start-failed']);
+  assert.match(failures[1], /wasmModule is the threads build, not the single one/);
+  assert.match(failures[3], /wasmModule is no build of omnigrad/);
+  assert.deepEqual(rest, ['single', 'start-failed']);
+});
+
+test('started and ended over and over, there is memory and a pool each time', () => {
+  const result = run(`
+    const reasons = new Set();
+    for (let i = 0; i < 25; i++) {
+      const { variant, reason } = await init({ threads: 2 });
+      reasons.add(variant + ' ' + reason.code + ' ' + tensor([i]).add(1).item().toFixed(0).length);
+      terminate();
+    }
+    out([...reasons]);`);
+  assert.deepEqual(result, ['threads ok 1', 'threads ok 2']);
+});
+
+test('a wrong folder, a folder of the wrong files, and a worker that cannot load, each named', () => {
+  const result = run(`
+    const { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } = await import('node:fs');
+    const { tmpdir } = await import('node:os');
+    const folder = mkdtempSync(tmpdir() + '/omnigrad-');
+    cpSync('${root}dist/assets', folder, { recursive: true });
+    const wasm = folder + '/omnigrad-single.wasm';
+    const whole = readFileSync(wasm);
+    const messages = [];
+    const attempt = (options) => init(options).then(() => messages.push('none'), (e) => messages.push(e.message));
+    writeFileSync(wasm, whole.subarray(0, 100000));
+    await attempt({ variant: 'single', assets: folder + '/' });
+    writeFileSync(wasm, '<!doctype html><title>404</title>');
+    await attempt({ variant: 'single', assets: folder });
+    await attempt({ variant: 'single', assets: folder + '/nowhere' });
+    const glue = folder + '/omnigrad-threads.mjs';
+    const worker = "if (!process.getBuiltinModule('worker_threads').isMainThread) throw new Error('no worker here');";
+    writeFileSync(glue, worker + readFileSync(glue, 'utf8'));
+    await attempt({ variant: 'threads', threads: 2, assets: folder });
+    rmSync(folder, { recursive: true });
+    out(messages);`);
+  assert.match(result[0], /omnigrad-single\.wasm is broken or cut short/);
+  assert.match(result[1], /omnigrad-single\.wasm is no WebAssembly: it starts with "<!doctype html>"/);
+  assert.match(result[2], /nowhere\/omnigrad-single/);
+  assert.match(result[3], /the threads build did not start: a worker of the pool failed: no worker here/);
+});
+
+test('importing the entries touches neither the DOM nor WebAssembly', () => {
+  const text = `
+    const touched = [];
+    for (const name of ['WebAssembly', 'document', 'window', 'Worker', 'navigator', 'fetch', 'SharedArrayBuffer', 'self'])
+      Object.defineProperty(globalThis, name, { configurable: true, get() { touched.push(name); return undefined; } });
+    const { exports } = (await import('${root}package.json', { with: { type: 'json' } })).default;
+    const entries = Object.keys(exports).filter((e) => !/[*]|json|vite/.test(e));
+    for (const entry of entries) await import('omnigrad' + entry.slice(1));
+    process.stdout.write(JSON.stringify([touched, entries.length]));`;
+  const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', text], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  assert.equal(status, 0);
+  const [touched, entries] = JSON.parse(stdout);
+  assert.deepEqual(touched, []);
+  assert.ok(entries >= 6);
+});

@@ -1,5 +1,8 @@
-// Where the wasm builds lie unless `init({ assets })` says otherwise: in `assets/` beside this file, or beside the
-// bundle that this file became part of. Kept at the root of dist/ so that both readings agree.
+// Where the wasm builds lie: as `init({ assets })` says, or where the package has them (assets_threads.ts,
+// assets_single.ts).
+
+import { failure } from './errors.js';
+import type { PlatformURL } from './platform.js';
 
 export type Variant = 'threads' | 'single';
 
@@ -11,28 +14,45 @@ export interface AssetUrls {
 }
 
 /** A base URL (a folder), or the files of each build. */
-export type Assets = string | URL | Partial<Record<Variant, AssetUrls>>;
+export type Assets = string | PlatformURL | Partial<Record<Variant, AssetUrls>>;
 
-/** URLs of one build's files, absolute. A relative base is taken against the page, or the working directory in Node. */
-export function assetUrls(variant: Variant, assets: Assets | undefined, base: string): AssetUrls {
-  const own = typeof assets === 'object' && !(assets instanceof URL) ? assets[variant] : undefined;
-  if (own) return { glue: new URL(own.glue, base).href, wasm: new URL(own.wasm, base).href };
-  const folder =
-    typeof assets === 'string' || assets instanceof URL ? folderUrl(assets, base) : defaultFolder();
-  return {
-    glue: new URL(`omnigrad-${variant}.mjs`, folder).href,
-    wasm: new URL(`omnigrad-${variant}.wasm`, folder).href,
-  };
+/** Where the package has a build's files; undefined: this entry of the package comes without that build. */
+export type BuiltIn = Readonly<Partial<Record<Variant, () => AssetUrls>>>;
+
+/**
+ * URLs of one build's files, absolute; undefined if nothing says where they are. A relative URL is taken against
+ * `base`: the page, or the working directory in Node.
+ *
+ * @throws OmnigradError `option` for what makes no URL.
+ */
+export function assetUrls(
+  variant: Variant,
+  assets: Assets | undefined,
+  base: string,
+  builtIn: BuiltIn,
+): AssetUrls | undefined {
+  if (typeof assets === 'string' || assets instanceof URL) {
+    const folder = absolute(String(assets), base);
+    if (!folder.pathname.endsWith('/')) folder.pathname += '/';
+    return {
+      glue: new URL(`omnigrad-${variant}.mjs`, folder).href,
+      wasm: new URL(`omnigrad-${variant}.wasm`, folder).href,
+    };
+  }
+  const own = assets?.[variant];
+  if (!own) return builtIn[variant]?.();
+  return { glue: absolute(own.glue, base).href, wasm: absolute(own.wasm, base).href };
 }
 
-function folderUrl(assets: string | URL, base: string): URL {
-  const url = new URL(assets, base);
-  if (!url.pathname.endsWith('/')) url.pathname += '/';
-  return url;
-}
-
-// In two steps, since bundlers rewrite `new URL('literal', import.meta.url)`.
-function defaultFolder(): URL {
-  const here = import.meta.url;
-  return new URL('assets/', here);
+function absolute(text: string, base: string): URL {
+  try {
+    return new URL(text, base === '' ? undefined : base);
+  } catch (error) {
+    throw failure(
+      'init',
+      'option',
+      `assets: ${JSON.stringify(text)} makes no URL here (base ${base})`,
+      error,
+    );
+  }
 }

@@ -4,13 +4,14 @@
 import { type DType, type TypedArray, dtypes, itemSize, typedView } from './dtype.js';
 import { OmnigradError, failure } from './errors.js';
 import { type Binding, type WasmModule, endPool } from './loader/binding.js';
+import type { WasmMemory } from './platform.js';
 import type { Schema } from './schema.js';
 import { type OpCodec, Pen, compileOp } from './wire.js';
 
 /** A running module. */
 export class Runtime {
   readonly module: WasmModule;
-  readonly memory: WebAssembly.Memory;
+  readonly memory: WasmMemory;
   readonly schema: Schema;
   readonly ops: ReadonlyMap<string, OpCodec>;
   /** Writes a call's arguments into the scratch area. */
@@ -19,7 +20,7 @@ export class Runtime {
   readonly #scratchAt: number;
   readonly #scratchSize: number;
 
-  constructor(module: WasmModule, memory: WebAssembly.Memory) {
+  constructor(module: WasmModule, memory: WasmMemory) {
     this.module = module;
     this.memory = memory;
     this.schema = JSON.parse(module.schemaJson()) as Schema;
@@ -82,7 +83,7 @@ export function memoryAdvice(text: () => string): void {
 
 let current: Runtime | undefined;
 
-export function installRuntime(module: WasmModule, memory: WebAssembly.Memory): void {
+export function installRuntime(module: WasmModule, memory: WasmMemory): void {
   current = new Runtime(module, memory);
 }
 

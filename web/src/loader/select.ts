@@ -36,8 +36,8 @@ export type Selection =
 export interface SelectOptions {
   readonly variant?: Variant | 'auto';
   readonly threads?: number;
-  /** Absolute URL of the threaded build's module, to tell whether a worker may be started from it. */
-  readonly glueUrl?: string;
+  /** Absolute URL of the threaded build's module, to tell whether a worker may be started from it; null: there is none. */
+  readonly glueUrl?: string | null;
 }
 
 /** Threads started unless asked otherwise: more rarely help and cost memory. */
@@ -87,7 +87,14 @@ function missingFeature(features: Features): Reason | undefined {
   return undefined;
 }
 
-function threadsObstacle(features: Features, glueUrl: string | undefined): Reason | undefined {
+function threadsObstacle(features: Features, glueUrl: string | null | undefined): Reason | undefined {
+  if (glueUrl === null) {
+    return {
+      code: 'forced',
+      message:
+        'omnigrad/single comes without the threaded build; give its URLs in assets.threads, or import omnigrad',
+    };
+  }
   if (!features.isolated) {
     return {
       code: 'not-isolated',
@@ -97,11 +104,14 @@ function threadsObstacle(features: Features, glueUrl: string | undefined): Reaso
     };
   }
   if (!features.sharedMemory) return { code: 'no-sab', message: 'this engine offers no SharedArrayBuffer' };
+  if (features.deno) return { code: 'no-workers', message: "Deno's worker threads cannot run the pool" };
   if (!features.workers) return { code: 'no-workers', message: 'workers cannot be started here' };
   if (!features.node && glueUrl !== undefined && new URL(glueUrl).origin !== features.origin) {
     return {
       code: 'cross-origin-worker',
-      message: `browsers start no worker from another origin: ${glueUrl} is not of ${features.origin}`,
+      message:
+        `browsers start no worker from another origin: ${glueUrl} is not of ${features.origin}; ` +
+        `give assets.threads.glue the URL of a file of yours that says export { default } from '${glueUrl}'`,
     };
   }
   return undefined;

@@ -1,16 +1,11 @@
-// Brings one build up: memory, wasm bytes, glue, pool. Every failure rejects with a StartError that says which step;
-// what to do about it (smaller memory, the other build) is init.ts's business.
+// Brings one build up: memory, files, glue, pool. Every failure rejects with a StartError that says which step, within
+// the time limit, and leaves no worker behind. Asks for less memory where much is refused; taking the other build is
+// init's business.
 
 import type { AssetUrls, Variant } from '../assets.js';
-import {
-  type ModuleFactory,
-  type ModuleSettings,
-  type PThread,
-  type WasmModule,
-  endPool,
-} from './binding.js';
-import { buildId } from './build_id.js';
-import { nodeBuiltin } from './features.js';
+import { type PThread, type WasmModule, endPool } from './binding.js';
+import { checkWasm, loadGlue, loadWasm } from './files.js';
+import type { ModuleFactory, ModuleSettings } from './glue.js';
 import type { ReasonCode } from './select.js';
 
 const pageBytes = 65536;
@@ -18,7 +13,7 @@ const pageBytes = 65536;
 const initialPages = 512;
 /** The builds are linked for 2 GB: above it pointers turn negative in JavaScript. */
 export const largestMemory = 2147483648;
-const smallestMemory = initialPages * pageBytes;
+export const smallestMemory = initialPages * pageBytes;
 
 export interface StartSettings {
   readonly variant: Variant;
@@ -29,11 +24,15 @@ export interface StartSettings {
   readonly maxMemory: number;
   /** Milliseconds. */
   readonly timeout: number;
+  /** Gives the start up; the promise rejects with its reason. */
+  readonly signal: AbortSignal;
 }
 
 export interface Started {
   readonly module: WasmModule;
   readonly memory: WebAssembly.Memory;
+  /** Bytes the heap may grow to. */
+  readonly maxMemory: number;
 }
 
 export class StartError extends Error {
@@ -44,121 +43,155 @@ export class StartError extends Error {
   }
 }
 
-/** A start under way: what to clean up, and whether it was given up. */
-interface Attempt {
-  settings?: ModuleSettings;
-  readonly given: AbortController;
+/** What a start needs from the files of its build. */
+interface Build {
+  readonly compiled: WebAssembly.Module;
+  readonly factory: ModuleFactory;
 }
 
-/** Starts a build, or rejects with a StartError. Leaves no worker behind when it fails. */
+/** Starts a build, or rejects with a StartError or the signal's reason. Leaves no worker behind when it fails. */
 export async function startModule(settings: StartSettings): Promise<Started> {
-  const memory = makeMemory(settings);
-  const attempt: Attempt = { given: new AbortController() };
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const expired = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      reject(
-        new StartError(
-          'start-timeout',
-          `the ${settings.variant} build did not start in ${settings.timeout} ms`,
-        ),
-      );
-    }, settings.timeout);
+  const { variant, timeout, signal } = settings;
+  signal.throwIfAborted();
+  const given = new AbortController();
+  const late = new StartError('start-timeout', `the ${variant} build did not start in ${timeout} ms`);
+  let giveUp: () => void = () => undefined;
+  const ended = new Promise<never>((_resolve, reject) => {
+    giveUp = () => {
+      reject(signal.aborted ? (signal.reason as Error) : late);
+    };
   });
+  // A loser of the race below is nobody's unhandled rejection.
+  ended.catch(() => undefined);
+  signal.addEventListener('abort', giveUp);
+  const timer = setTimeout(giveUp, timeout);
   try {
-    const module = await Promise.race([bringUp(settings, memory, attempt), expired]);
-    letNodeExit(module.PThread);
-    return { module, memory };
+    return await Promise.race([startInMemory(settings, given.signal), ended]);
   } catch (error) {
-    attempt.given.abort();
-    endPool(attempt.settings?.PThread);
-    if (error instanceof StartError) throw error;
-    const text = error instanceof Error ? error.message : String(error);
-    throw new StartError('start-failed', `the ${settings.variant} build did not start: ${text}`, error);
+    if (error === signal.reason || error instanceof StartError) throw error;
+    throw new StartError('start-failed', `the ${variant} build did not start: ${textOf(error)}`, error);
   } finally {
     clearTimeout(timer);
+    signal.removeEventListener('abort', giveUp);
+    // Ends what is still under way after a failure; nothing is left of a success.
+    given.abort();
   }
 }
 
-// A shared memory reserves its maximum at once, which phones refuse: ask for less until it is granted.
-function makeMemory({ variant, maxMemory }: StartSettings): WebAssembly.Memory {
-  let bytes = Math.min(maxMemory, largestMemory);
-  if (bytes < smallestMemory) {
-    throw new StartError(
-      'memory',
-      `maxMemory is ${maxMemory} bytes; the least that works is ${smallestMemory}`,
-    );
-  }
-  for (;;) {
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Maxima to ask for, in bytes: each half of the one before, down to the least that works; none if that is more. */
+export function memorySizes(maxMemory: number): number[] {
+  const sizes: number[] = [];
+  const toPages = (bytes: number): number => Math.floor(bytes / pageBytes) * pageBytes;
+  for (let bytes = Math.min(maxMemory, largestMemory); bytes > smallestMemory; bytes /= 2)
+    sizes.push(toPages(bytes));
+  return maxMemory < smallestMemory ? [] : [...sizes, smallestMemory];
+}
+
+// A shared memory reserves its maximum at once, which phones refuse, here or in a worker: less, until it is granted.
+async function startInMemory(settings: StartSettings, given: AbortSignal): Promise<Started> {
+  const sizes = memorySizes(settings.maxMemory);
+  let refused = new StartError(
+    'memory',
+    `maxMemory is ${settings.maxMemory} bytes; the least that works is ${smallestMemory}`,
+  );
+  const build = sizes.length > 0 ? await loadBuild(settings, given) : undefined;
+  for (const maxMemory of build ? sizes : []) {
     try {
-      const maximum = Math.floor(bytes / pageBytes);
-      return new WebAssembly.Memory({ initial: initialPages, maximum, shared: variant === 'threads' });
+      const memory = new WebAssembly.Memory({
+        initial: initialPages,
+        maximum: maxMemory / pageBytes,
+        shared: settings.variant === 'threads',
+      });
+      const module = await bringUp(settings, build as Build, memory, given);
+      letNodeExit(module.PThread);
+      return { module, memory, maxMemory };
     } catch (error) {
-      const smaller = bytes / 2;
-      if (variant === 'single' || smaller < smallestMemory) {
-        throw new StartError('memory', `no memory of ${bytes} bytes is to be had`, error);
-      }
-      bytes = smaller;
+      if (!isMemoryError(error)) throw error;
+      refused = new StartError(
+        'memory',
+        `a memory of ${maxMemory} bytes was refused: ${textOf(error)}`,
+        error,
+      );
     }
   }
+  throw refused;
+}
+
+// Engines have no class of error for it. V8 and SpiderMonkey say it with a RangeError, JavaScriptCore with words.
+function isMemoryError(error: unknown): boolean {
+  return error instanceof RangeError || /out of memory|memory allocat/i.test(textOf(error));
+}
+
+async function loadBuild({ urls, variant, wasmModule }: StartSettings, given: AbortSignal): Promise<Build> {
+  if (wasmModule) checkWasm(wasmModule, variant, 'wasmModule');
+  const [compiled, factory] = await Promise.all([
+    wasmModule ? Promise.resolve(wasmModule) : loadWasm(urls.wasm, variant, given),
+    loadGlue(urls.glue, given),
+  ]);
+  return { compiled, factory };
 }
 
 async function bringUp(
-  { urls, wasmModule, threads }: StartSettings,
+  { urls, threads }: StartSettings,
+  { compiled, factory }: Build,
   memory: WebAssembly.Memory,
-  attempt: Attempt,
+  given: AbortSignal,
 ): Promise<WasmModule> {
-  const [compiled, glue] = await Promise.all([
-    wasmModule ? Promise.resolve(wasmModule) : compileWasm(urls.wasm),
-    import(/* @vite-ignore */ /* webpackIgnore: true */ urls.glue) as Promise<{ default: ModuleFactory }>,
-  ]);
-  checkBuild(glue.default, urls.glue);
-  attempt.given.signal.throwIfAborted();
-  const module = await new Promise<WasmModule>((resolve, reject) => {
-    const settings: ModuleSettings = {
-      wasmMemory: memory,
-      pthreadPoolSize: threads - 1,
-      mainScriptUrlOrBlob: urls.glue,
-      locateFile: (path) => (path.endsWith('.wasm') ? urls.wasm : urls.glue),
-      instantiateWasm: (imports, receive) => {
-        WebAssembly.instantiate(compiled, imports).then((instance) => {
-          receive(instance, compiled);
-        }, reject);
-        return {};
-      },
-      print: ignore,
-      printErr: ignore,
-      onAbort: (what) => {
-        reject(new Error(`the module aborted: ${String(what)}`));
-      },
-    };
-    attempt.settings = settings;
-    glue.default(settings).then(resolve, reject);
+  given.throwIfAborted();
+  let settings: ModuleSettings | undefined;
+  const end = (): void => {
+    endPool(settings?.PThread);
+  };
+  // Also ends what comes up when nobody waits for it any more.
+  let up = false;
+  given.addEventListener('abort', () => {
+    if (!up) end();
   });
-  // Up after all, but nobody waits for it any more.
-  if (attempt.given.signal.aborted) endPool(module.PThread);
-  return module;
+  try {
+    const module = await new Promise<WasmModule>((resolve, reject) => {
+      settings = {
+        wasmMemory: memory,
+        pthreadPoolSize: threads - 1,
+        mainScriptUrlOrBlob: urls.glue,
+        locateFile: (path) => (path.endsWith('.wasm') ? urls.wasm : urls.glue),
+        instantiateWasm: (imports, receive) => {
+          WebAssembly.instantiate(compiled, imports).then((instance) => {
+            receive(instance, compiled);
+          }, reject);
+          return {};
+        },
+        print: ignore,
+        printErr: ignore,
+        onAbort: (what) => {
+          reject(new Error(`the module aborted: ${String(what)}`));
+        },
+        onWorkerError: (event) => {
+          reject(workerError(urls.glue, event));
+        },
+      };
+      factory(settings).then(resolve, reject);
+    });
+    given.throwIfAborted();
+    up = true;
+    return module;
+  } catch (error) {
+    end();
+    throw error;
+  }
 }
 
-// Files of another version would fail later, and less clearly.
-function checkBuild({ buildId: found }: ModuleFactory, url: string): void {
-  if (found !== undefined && found !== buildId) {
-    throw new Error(`${url} is of build ${found}, this library of ${buildId}; copy the assets again`);
-  }
+// An event without a message: the script did not load. Node gives the error itself.
+function workerError(url: string, event: { readonly message?: string }): Error {
+  if (event instanceof RangeError) return event;
+  const { message } = event;
+  const why = message === undefined || message === '' ? 'the script cannot be loaded as a worker' : message;
+  return new Error(`a worker of the pool failed: ${why} (${url})`, { cause: event });
 }
 
 function ignore(): void {
   // The library prints nothing; what goes wrong comes as an error.
-}
-
-async function compileWasm(url: string): Promise<WebAssembly.Module> {
-  const fs = nodeBuiltin<{ promises: { readFile(url: URL): Promise<Uint8Array<ArrayBuffer>> } }>('fs');
-  if (fs && url.startsWith('file:')) return WebAssembly.compile(await fs.promises.readFile(new URL(url)));
-  const response = await fetch(url, { credentials: 'same-origin' });
-  if (!response.ok) throw new Error(`${url}: HTTP ${response.status}`);
-  // Servers that know no .wasm send another media type, which the streaming compiler refuses.
-  const streams = response.headers.get('content-type')?.startsWith('application/wasm') === true;
-  return streams ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
 }
 
 /** Pool workers wait for work for ever; Node must not wait for them. */
