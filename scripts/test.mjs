@@ -106,6 +106,7 @@ const stages = [
   golden('single'),
   golden('threads'),
   nodeTests('node', 'tests/node'),
+  nodeTests('package', 'tests/package'),
   nodeTests('e2e', 'tests/e2e'),
   { name: 'lint c++', count: counts.summary, cores: 2, run: tidy },
 ];

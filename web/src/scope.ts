@@ -3,6 +3,7 @@
 
 import { failure } from './errors.js';
 import { memoryAdvice, runtime, runtimeIfAny } from './runtime.js';
+import { reachable } from './reachable.js';
 import type { Tensor } from './tensor.js';
 import { type Remains, isTensor, ownerOf, placeOf, remainsOf, setOwner, surrender } from './tensor.js';
 
@@ -193,24 +194,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 
 /** Every tensor reachable through arrays, plain objects, Maps and Sets. */
 export function tensorsIn(value: unknown): Set<Tensor> {
-  const found = new Set<Tensor>();
-  const seen = new Set<object>();
-  const pending: unknown[] = [value];
-  while (pending.length > 0) {
-    const next = pending.pop();
-    if (typeof next !== 'object' || next === null) continue;
-    if (isTensor(next)) {
-      found.add(next);
-      continue;
-    }
-    if (seen.has(next)) continue;
-    seen.add(next);
-    if (ArrayBuffer.isView(next)) continue;
-    if (Array.isArray(next) || next instanceof Set) for (const item of next) pending.push(item);
-    else if (next instanceof Map) pending.push(...next.keys(), ...next.values());
-    else pending.push(...(Object.values(next) as unknown[]));
-  }
-  return found;
+  return reachable(value, isTensor);
 }
 
 /** What the module holds. */

@@ -1,0 +1,3 @@
+import omnigrad from 'omnigrad/vite';
+
+export default { base: './', plugins: [omnigrad()] };

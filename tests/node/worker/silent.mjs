@@ -1,0 +1,2 @@
+// Never serves, and lives.
+setInterval(() => undefined, 1000);
