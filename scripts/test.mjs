@@ -107,6 +107,7 @@ const stages = [
   golden('threads'),
   nodeTests('node', 'tests/node'),
   nodeTests('package', 'tests/package'),
+  nodeTests('docs', 'tests/docs'),
   nodeTests('e2e', 'tests/e2e'),
   { name: 'lint c++', count: counts.summary, cores: 2, run: tidy },
 ];

@@ -10,12 +10,14 @@ const types = {
   '.html': 'text/html',
   '.js': 'text/javascript',
   '.mjs': 'text/javascript',
+  // What a bundler makes of it, under the name that the page gave.
+  '.ts': 'text/javascript',
   '.wasm': 'application/wasm',
 };
 
 const csp = {
   'Content-Security-Policy':
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; frame-src *",
+    "default-src 'none'; img-src data:; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; frame-src *",
 };
 const coop = { 'Cross-Origin-Opener-Policy': 'same-origin' };
 
@@ -72,6 +74,8 @@ async function answer(request, files) {
   if (own !== undefined) return [200, types[extname(path)] ?? 'text/plain', own];
   if (rest[0] === 'empty.html') return [200, 'text/html', page];
   if (rest[0] === 'fault') return faulty(rest.slice(1), request);
+  // Where a bundle looks for the builds.
+  if (rest[0] === 'assets') return [200, types[extname(path)], await readFile(join(dist, ...rest))];
   if (rest[0] === 'lib' && kind in headersOf)
     return [200, types[extname(path)] ?? 'text/plain', await readFile(join(dist, ...rest.slice(1)))];
   return [404, 'text/plain', 'not found'];

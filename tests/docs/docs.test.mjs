@@ -1,0 +1,168 @@
+// Every code block of README and guide: compiled against the package's types, run in Node or in a page, and what it says
+// is printed is what is printed. Commands exist, headers are those that the plugin sends, C++ compiles.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { build } from 'esbuild';
+import omnigrad from 'omnigrad/vite';
+import { launch } from '../e2e/support/chromium.mjs';
+import { serveSite } from '../e2e/support/site.mjs';
+import { blocks, home, root, writePrograms } from './blocks.mjs';
+
+const programs = writePrograms();
+const all = blocks();
+const kinds = new Set(['ts', 'js', 'sh', 'http', 'cpp']);
+
+let browser;
+before(async () => {
+  browser = await launch();
+});
+after(() => browser?.close());
+
+test('every block is of a kind that is tested', () => {
+  assert.deepEqual(
+    all
+      .filter(({ language }) => !kinds.has(language))
+      .map(({ page, line, language }) => `${page}:${line} ${language}`),
+    [],
+  );
+  assert.ok(all.length > 30);
+});
+
+test('all of them compile', () => {
+  // The one thing of Node's that they use.
+  const shim = `declare module 'node:worker_threads' { export class Worker {
+    constructor(url: URL); postMessage(message: unknown): void; terminate(): Promise<number>; } }`;
+  writeFileSync(join(home, 'shim.d.ts'), shim);
+  const compilerOptions = {
+    ...{
+      module: 'esnext',
+      moduleResolution: 'bundler',
+      target: 'es2022',
+      types: [],
+      strict: true,
+      noEmit: true,
+    },
+    lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'],
+    paths: {
+      omnigrad: ['../../dist/index.d.ts'],
+      'omnigrad/*': ['../../dist/*/index.d.ts', '../../dist/*.d.ts'],
+    },
+  };
+  writeFileSync(
+    join(home, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, include: ['**/*.ts', '*.d.ts'] }),
+  );
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  const { stdout } = spawnSync(process.execPath, [tsc, '-p', home], { encoding: 'utf8', cwd: home });
+  assert.equal(stdout, '');
+});
+
+/** Bundled, with the library inside for a page and outside for Node. */
+async function compile(file, outfile, platform) {
+  const packages = platform === 'node' ? 'external' : 'bundle';
+  await build({
+    ...{ entryPoints: [file], outfile, platform, packages, bundle: true, format: 'esm', target: 'es2022' },
+    ...{ absWorkingDir: root, logLevel: 'silent' },
+  });
+}
+
+for (const { page, kind, file, expected } of programs.filter((program) => program.kind === 'node')) {
+  test(`${page}: runs in Node`, async () => {
+    const folder = dirname(file);
+    for (const name of readdirSync(folder).filter((n) => n.endsWith('.ts')))
+      await compile(join(folder, name), join(folder, name.replace(/ts$/, 'js')), 'node');
+    // The folder takes part in the repository's package, and so finds the library by its name.
+    const { status, stdout, stderr } = spawnSync(process.execPath, [join(folder, `${kind}.js`)], {
+      encoding: 'utf8',
+      timeout: 120000,
+    });
+    assert.equal(status, 0, stderr);
+    assert.equal(stderr, '');
+    assert.deepEqual(stdout.split('\n').slice(0, -1), expected);
+  });
+}
+
+for (const { page, file, expected } of programs.filter((program) => program.kind === 'page')) {
+  test(`${page}: runs in a page`, async () => {
+    const folder = dirname(file);
+    const files = {
+      'index.html':
+        '<!doctype html><link rel="icon" href="data:,"><script type="module" src="page.js"></script>',
+    };
+    for (const name of readdirSync(folder).filter((n) => n.endsWith('.ts'))) {
+      const out = join(folder, `web-${basename(name, '.ts')}.js`);
+      await compile(join(folder, name), out, 'browser');
+      files[name === 'page.ts' ? 'page.js' : name] = readFileSync(out, 'utf8');
+    }
+    const site = await serveSite(files);
+    const tab = await browser.newPage();
+    const printed = [];
+    const done = new Promise((resolve) => {
+      tab.on('console', (message) => {
+        printed.push(message.text());
+        if (printed.length === expected.length) resolve();
+      });
+      tab.on('pageerror', (error) => {
+        printed.push(error.message);
+        resolve();
+      });
+      setTimeout(resolve, 60000).unref();
+    });
+    await tab.goto(`${site.origin}/strict/index.html`);
+    await done;
+    await tab.close();
+    site.close();
+    assert.deepEqual(printed, expected);
+  });
+}
+
+test('commands are there', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const folder = mkdtempSync(join(tmpdir(), 'omnigrad-docs-'));
+  const commands = all
+    .filter(({ language }) => language === 'sh')
+    .flatMap(({ text }) => text.split('\n').map((line) => line.replace(/ *#.*/, '')))
+    .filter((line) => line !== '' && line !== 'npm install omnigrad');
+  for (const line of commands) {
+    const [program, verb, name, ...rest] = line.split(/ +/);
+    if (program === 'npm') assert.ok((verb === 'run' ? name : verb) in scripts, line);
+    else {
+      assert.deepEqual([program, verb], ['npx', 'omnigrad'], line);
+      const args = [join(root, 'bin/omnigrad.mjs'), name, ...rest];
+      const { status, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
+      assert.equal(status, 0, stderr);
+    }
+  }
+  rmSync(folder, { recursive: true });
+});
+
+test('headers are those that the plugin sends', () => {
+  const { server, preview, optimizeDeps, worker } = omnigrad().config();
+  assert.deepEqual([preview, optimizeDeps.exclude, worker.format], [server, ['omnigrad'], 'es']);
+  assert.deepEqual(Object.keys(omnigrad({ isolate: false }).config()), ['optimizeDeps', 'worker']);
+  assert.throws(() => omnigrad({ isolated: true }), { code: 'option', op: 'omnigrad/vite' });
+  const told = all.filter(({ language }) => language === 'http').map(({ text }) => text.trim().split('\n'));
+  assert.ok(told.length > 0);
+  for (const lines of told)
+    assert.deepEqual(Object.fromEntries(lines.map((line) => line.split(': '))), server.headers);
+});
+
+test('C++ compiles', () => {
+  const parts = all.filter(({ language }) => language === 'cpp').map(({ text }) => text);
+  const text = ['#include "omnigrad/op.h"', 'namespace omnigrad {', ...parts, '}'].join('\n');
+  const args = [
+    '-std=c++20',
+    '-fsyntax-only',
+    '-ffp-contract=off',
+    '-Icore/include',
+    '-Icore/src',
+    '-xc++',
+    '-',
+  ];
+  const { status, stderr } = spawnSync('clang++-19', args, { cwd: root, input: text, encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+});
