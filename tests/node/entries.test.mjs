@@ -3,7 +3,14 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 
-for (const entry of ['omnigrad', 'omnigrad/nn', 'omnigrad/optim', 'omnigrad/data', 'omnigrad/worker', 'omnigrad/single']) {
+for (const entry of [
+  'omnigrad',
+  'omnigrad/nn',
+  'omnigrad/optim',
+  'omnigrad/data',
+  'omnigrad/worker',
+  'omnigrad/single',
+]) {
   test(entry, () => {
     const program = `await import('${entry}'); const { init, ones } = await import('omnigrad');
       await init({ variant: 'single' }); process.stdout.write(String(ones([2]).sum().item()));`;
