@@ -2,7 +2,7 @@
 // worker, or in a script, and shows the same losses to the last bit. Prepared and run by scripts/consumers.mjs.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { launch } from '../e2e/support/chromium.mjs';
@@ -92,6 +92,23 @@ test('webpack 5', async () => {
   await command(folder, node, '-e', script);
   cpSync(join(folder, 'index.html'), join(folder, 'dist/index.html'));
   await checkFolder(join(folder, 'dist'));
+});
+
+test('webpack keeps one layer of those imported by name', async () => {
+  const folder = app('web', 'webpack-layer');
+  writeFileSync(join(folder, 'main.js'), `export { Linear } from 'omnigrad/nn';`);
+  const script = `const config = require('./webpack.config.cjs');
+    const output = { ...config.output, library: { type: 'module' } };
+    require('webpack')({ ...config, output, experiments: { outputModule: true } }, (error, stats) => {
+      if (error || stats.hasErrors()) throw error ?? new Error(stats.toString());
+    });`;
+  await command(folder, node, '-e', script);
+  const text = readFileSync(join(folder, 'dist/main.js'), 'utf8');
+  // A layer is known by the name that its errors give; the loader by the files that it looks for.
+  assert.match(text, /Linear/);
+  for (const other of ['MultiheadAttention', 'TransformerEncoder', 'LSTM', 'BatchNorm', 'omnigrad-threads'])
+    assert.ok(!text.includes(other), `${other} is in the bundle`);
+  assert.ok(text.length < 60000, `${text.length} bytes`);
 });
 
 test('Next: page, worker and server', async () => {

@@ -140,6 +140,20 @@ test('commands are there', () => {
   rmSync(folder, { recursive: true });
 });
 
+test('the operations of the README are there', async () => {
+  const lib = await import('omnigrad');
+  const text = readFileSync(join(root, 'README.md'), 'utf8');
+  const [, table] = /^## Operations$([^]*?)^## /m.exec(text);
+  const names = table.split('\n').filter((line) => line.startsWith('|'));
+  const ops = names.flatMap((line) => [...line.matchAll(/`(\w+)`/g)].map((match) => match[1]));
+  assert.ok(ops.length > 100);
+  const known = (name) => typeof lib[name] === 'function' || name in lib.Tensor.prototype;
+  assert.deepEqual(
+    ops.filter((name) => !known(name)),
+    [],
+  );
+});
+
 test('headers are those that the plugin sends', () => {
   const { server, preview, optimizeDeps, worker } = omnigrad().config();
   assert.deepEqual([preview, optimizeDeps.exclude, worker.format], [server, ['omnigrad'], 'es']);

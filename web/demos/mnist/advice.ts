@@ -9,7 +9,9 @@ const byCode: Record<string, string> = {
   'no-exceptions': 'Update the browser, or open this page in another.',
   'not-found': 'The digits did not arrive. Is the server (npm run demo) still running? Then reload the page.',
   memory: 'Close other tabs, or ask for smaller batches with ?batch=32 in the address; then reload the page.',
-  worker: 'The worker did not load. Is the server (npm run demo) still running? Then reload the page.',
+  'start-failed': 'A file did not load. Is the server (npm run demo) still running? Then reload the page.',
+  'worker-died':
+    'The browser ended the worker, likely for want of memory. Close other tabs; then reload the page.',
 };
 
 export const adviceFor = (code: string): string =>

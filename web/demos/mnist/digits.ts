@@ -1,7 +1,7 @@
 // Digits as a row of tiles: the image, what the network reads, how sure it is, and what it is if that is asked for. In words too, not by colour alone.
 
-import type { Sample } from './protocol.js';
 import type { Answer } from './train.js';
+import type { Sample } from './worker.js';
 
 const side = 28;
 

@@ -1,12 +1,14 @@
-// The page: gives the worker its orders, shows what it says. `?seed=1&steps=200&batch=64&variant=single&threads=2` set a
+// The page: calls the worker, shows what it says. `?seed=1&steps=200&batch=64&variant=single&threads=2` set a
 // run, and an address that sets one starts it at once. `#losses` holds every loss as JSON, to the last bit, for tests.
 
+import type { OmnigradError } from 'omnigrad';
+import { type Run, connect } from 'omnigrad/worker';
 import { adviceFor } from './advice.js';
 import { lossChart } from './chart.js';
 import { digitRow } from './digits.js';
-import type { Command, Message } from './protocol.js';
 import { pageSettings, readSettings } from './settings.js';
 import { type Answer, defaults } from './train.js';
+import type { Job, Result, Start, Step } from './worker.js';
 
 /** `starting`: no build, or no digits yet. `testing`: all steps are done. `error`: nothing more will come. */
 type State = 'starting' | 'ready' | 'training' | 'paused' | 'testing' | 'done' | 'error';
@@ -35,7 +37,8 @@ show('batch', String(batchSize));
 
 const chart = lossChart(find('chart'));
 let state: State = 'starting';
-let run = 0;
+/** The run that is shown; another may still be ending. */
+let run: Run<Step, Result> | undefined;
 let steps = Number(stepsField.value);
 let losses: number[] = [];
 let smooth: number[] = [];
@@ -62,7 +65,7 @@ function enter(next: State): void {
   primary.disabled = down;
   // Not `disabled`: the focus would be lost from under the fingers.
   primary.setAttribute('aria-disabled', String(next === 'testing'));
-  restart.disabled = down || run === 0;
+  restart.disabled = down || !run;
   another.disabled = down;
 }
 
@@ -79,13 +82,14 @@ function fail(code: string, message: string): void {
   enter('error');
 }
 
-const send = (command: Command): void => {
-  worker.postMessage(command);
-};
+function failWith(error: unknown): void {
+  const { code = 'unknown', message = String(error) } = error as Partial<OmnigradError>;
+  fail(code, message);
+}
 
 function start(): void {
   if (!find<HTMLFormElement>('controls').reportValidity()) return;
-  run++;
+  void run?.cancel();
   [losses, smooth, told] = [[], [], 0];
   steps = Number(stepsField.value);
   chart.clear(steps);
@@ -98,9 +102,21 @@ function start(): void {
   show('step', `0 / ${steps}`);
   progress.value = 0;
   show('summary', `Training from seed ${seedField.value}, for ${steps} steps.`);
+  run = job.train({ seed: Number(seedField.value), steps, batchSize });
   nameOtherPage();
   enter('training');
-  send({ type: 'start', run, options: { seed: Number(seedField.value), steps, batchSize } });
+  follow(run).catch(failWith);
+}
+
+async function follow(mine: Run<Step, Result>): Promise<void> {
+  for await (const step of mine) {
+    if (mine !== run) return;
+    add(step);
+  }
+  const result = await mine.catch((error: unknown) => {
+    if (mine === run) throw error;
+  });
+  if (result && mine === run) finish(result);
 }
 
 /** The page with the other headers, for the same run. */
@@ -112,40 +128,62 @@ function nameOtherPage(): void {
   if (values.batch !== undefined) query.set('batch', values.batch);
   for (const id of ['to-plain', 'to-isolated']) {
     const link = find<HTMLAnchorElement>(id);
-    link.href = `${link.pathname}${run === 0 ? '' : `?${query.toString()}`}`;
+    link.href = `${link.pathname}${!run ? '' : `?${query.toString()}`}`;
   }
 }
 
 const grouped = (count: number): string => count.toLocaleString('en');
-const latest = (): string => (smooth.at(-1) ?? 0).toFixed(2);
-const sofar = (): string => `loss ${latest()}, down from ${(losses[0] ?? 0).toFixed(2)} at the first step`;
+const smoothLoss = (): string => (smooth.at(-1) ?? 0).toFixed(2);
+const sofar = (): string =>
+  `loss ${smoothLoss()}, down from ${(losses[0] ?? 0).toFixed(2)} at the first step`;
 
-function report({ reports, answers }: Message & { type: 'reports' }): void {
-  for (const { loss } of reports) {
-    losses.push(loss);
-    smooth.push(0.9 * (smooth.at(-1) ?? loss) + 0.1 * loss);
-  }
-  watch(answers);
-  const last = reports.at(-1);
-  if (!last) return;
-  chart.draw(losses, smooth);
-  show('step', `${last.step} / ${steps}`);
-  show('loss', last.loss.toFixed(3));
-  show('rate', grouped(Math.round(last.rate)));
-  progress.value = last.step / steps;
-  // Read aloud, so not more often than a tenth of the run.
-  const tenth = Math.floor((10 * last.step) / steps);
-  if (tenth > told && state === 'training') {
-    told = tenth;
-    show('summary', `Step ${last.step} of ${steps}: ${sofar()}.`);
-  }
-  if (last.step === steps) {
+let latest: Step | undefined;
+let drawing = 0;
+
+/** Takes a step; what there is to draw is drawn once a frame. */
+function add(step: Step): void {
+  losses.push(step.loss);
+  smooth.push(0.9 * (smooth.at(-1) ?? step.loss) + 0.1 * step.loss);
+  if (step.answers) watch(step.answers);
+  latest = step;
+  if (step.step === steps) {
+    draw();
     show('accuracy', '…');
     enter('testing');
+  } else if (drawing === 0) drawing = requestAnimationFrame(draw);
+}
+
+function draw(): void {
+  cancelAnimationFrame(drawing);
+  drawing = 0;
+  if (!latest || losses.length === 0) return;
+  const { step, loss, rate } = latest;
+  chart.draw(losses, smooth);
+  show('step', `${step} / ${steps}`);
+  show('loss', loss.toFixed(3));
+  show('rate', grouped(Math.round(rate)));
+  progress.value = step / steps;
+  // Read aloud, so not more often than a tenth of the run.
+  const tenth = Math.floor((10 * step) / steps);
+  if (tenth > told && state === 'training') {
+    told = tenth;
+    show('summary', `Step ${step} of ${steps}: ${sofar()}.`);
   }
 }
 
-function finish({ accuracy, tested, wrong }: Message & { type: 'done' }): void {
+async function pause(): Promise<void> {
+  const mine = run;
+  await mine?.pause();
+  // Reports that have arrived are shown a frame later.
+  await new Promise(requestAnimationFrame);
+  await new Promise(requestAnimationFrame);
+  if (mine !== run || state !== 'training') return;
+  draw();
+  show('summary', `Paused after step ${losses.length} of ${steps}: ${sofar()}.`);
+  enter('paused');
+}
+
+function finish({ accuracy, tested, wrong }: Result): void {
   const percent = `${(100 * accuracy).toFixed(2)} %`;
   show('accuracy', percent);
   find('accuracy').classList.add('known');
@@ -168,50 +206,28 @@ function finish({ accuracy, tested, wrong }: Message & { type: 'done' }): void {
   enter('done');
 }
 
-const worker = new Worker(new URL('worker.js', import.meta.url), { type: 'module' });
-worker.onerror = (event) => {
-  fail('worker', event.message || 'the worker did not start');
-};
-worker.onmessage = ({ data }: MessageEvent<Message>) => {
-  if ('run' in data && data.run !== run) return;
-  switch (data.type) {
-    case 'build': {
-      show('variant', data.variant);
-      show('threads', String(data.threads));
-      const count = data.threads === 1 ? 'one thread' : `${data.threads} threads`;
-      show('reason', `The ${data.variant} build, on ${count}: ${data.message}.`);
-      find('reason').dataset.code = data.code;
-      break;
-    }
-    case 'ready':
-      watch = digitRow(find('digits'), data.samples);
-      show('summary', 'Ready. Press Start to train.');
-      enter('ready');
-      // An address that names a run is asking for it.
-      if (problems.length === 0 && location.search !== '') start();
-      break;
-    case 'reports':
-      report(data);
-      break;
-    case 'paused':
-      if (state !== 'training') break;
-      show('summary', `Paused after step ${losses.length} of ${steps}: ${sofar()}.`);
-      enter('paused');
-      break;
-    case 'done':
-      finish(data);
-      break;
-    case 'error':
-      fail(data.code, data.message);
-  }
-};
+const job = connect<Job>(() => new Worker(new URL('worker.js', import.meta.url), { type: 'module' }));
+
+async function open(options: Start): Promise<void> {
+  const { variant, threads, reason } = await job.start(options);
+  show('variant', variant);
+  show('threads', String(threads));
+  const count = threads === 1 ? 'one thread' : `${threads} threads`;
+  show('reason', `The ${variant} build, on ${count}: ${reason.message}.`);
+  find('reason').dataset.code = reason.code;
+  watch = digitRow(find('digits'), await job.load(options));
+  show('summary', 'Ready. Press Start to train.');
+  enter('ready');
+  // An address that names a run is asking for it.
+  if (problems.length === 0 && location.search !== '') start();
+}
 
 primary.addEventListener('click', () => {
-  if (state === 'training') send({ type: 'pause' });
+  if (state === 'training') void pause();
   else if (state === 'paused') {
     show('summary', `Training again, from step ${losses.length + 1} of ${steps}.`);
     enter('training');
-    send({ type: 'resume' });
+    run?.resume();
   } else if (state !== 'testing') start();
 });
 find('controls').addEventListener('submit', (event) => {
@@ -226,9 +242,8 @@ another.addEventListener('click', () => {
 if (problems.length > 0) showError('setting', problems.join('. '));
 nameOtherPage();
 const threads = values.threads;
-send({
-  type: 'open',
-  variant: (values.variant ?? 'auto') as 'auto' | 'threads' | 'single',
+open({
+  variant: (values.variant ?? 'auto') as Start['variant'],
   ...(threads === undefined ? {} : { threads: Number(threads) }),
   source: new URL('data/', location.href).href,
-});
+}).catch(failWith);

@@ -1,23 +1,40 @@
-// Trains away from the page, reports, and can be held between two steps. Holding changes no bit of the losses: nothing
-// here draws a random number or touches the network.
+// Trains away from the page. Holding a run changes no bit of its losses: nothing here but the training itself draws a
+// random number or touches the network.
 
-import { OmnigradError, type Tensor, init } from 'omnigrad';
+import { type Tensor, init } from 'omnigrad';
 import { type MnistBatch, type MnistDataset, mnist } from 'omnigrad/data';
-import type { Command, Message, Sample } from './protocol.js';
-import { type Report, type TrainOptions, Training } from './train.js';
+import { serve } from 'omnigrad/worker';
+import { type Answer, type Report, type TrainOptions, Training } from './train.js';
 
-/** Milliseconds between two messages to the page, and between two looks at what the page says. */
-const messageEvery = 100;
-const listenEvery = 20;
+/** Milliseconds between two looks at the digits that are watched. */
+const watchEvery = 100;
 /** Digits that are shown of those read wrong. */
 const wrongShown = 10;
 
-interface Run {
-  readonly id: number;
-  stopped: boolean;
-  /** Set while held: ends the wait. */
-  paused: boolean;
-  wake?: () => void;
+export interface Start {
+  readonly variant: 'auto' | 'threads' | 'single';
+  readonly threads?: number;
+  /** URL of the folder with the MNIST files. */
+  readonly source: string;
+}
+
+/** A digit to look at. */
+export interface Sample {
+  /** Brightness of 28 x 28 pixels, 0 to 255. */
+  readonly pixels: Uint8Array;
+  readonly label: number;
+}
+
+/** A step; now and then with what the network reads in the digits that are watched. */
+export interface Step extends Report {
+  readonly answers?: readonly Answer[];
+}
+
+export interface Result {
+  readonly accuracy: number;
+  readonly tested: number;
+  /** Some that it reads wrong, and what it reads. */
+  readonly wrong: readonly (Sample & { readonly answer: Answer })[];
 }
 
 interface Data {
@@ -26,21 +43,7 @@ interface Data {
   /** One test image of each digit, and as the page draws them. */
   readonly watched: Tensor;
 }
-
-const post = (message: Message): void => {
-  self.postMessage(message);
-};
-
-// The training loop waits for promises only, so without a turn of the event loop no message would arrive. A timer would
-// take 4 ms.
-const channel = new MessageChannel();
-const turn = (): Promise<void> =>
-  new Promise((resolve) => {
-    channel.port1.onmessage = () => {
-      resolve();
-    };
-    channel.port2.postMessage(undefined);
-  });
+let data: Data | undefined;
 
 function toSamples([images, labels]: MnistBatch): Sample[] {
   const values = images.toTypedArray() as Float32Array;
@@ -60,61 +63,8 @@ function samplesOf(data: MnistDataset, indices: readonly number[]): Sample[] {
   return samples;
 }
 
-async function open({ variant, threads, source }: Command & { type: 'open' }): Promise<Data> {
-  const started = await init({ variant, ...(threads === undefined ? {} : { threads }) });
-  post({ type: 'build', variant: started.variant, threads: started.threads, ...started.reason });
-  const [train, test] = await Promise.all([mnist('train', { source }), mnist('test', { source })]);
-  const first = samplesOf(
-    test,
-    Array.from({ length: 200 }, (_, i) => i),
-  );
-  const chosen = Array.from({ length: 10 }, (_, digit) => first.findIndex(({ label }) => label === digit));
-  const [watched, labels] = test.batch(chosen);
-  post({ type: 'ready', samples: toSamples([watched, labels]) });
-  labels.dispose();
-  return { train, test, watched };
-}
-
-async function train({ train, test, watched }: Data, run: Run, options: TrainOptions): Promise<void> {
-  const training = new Training(options);
-  try {
-    // A message a step would keep the page busy; none is dropped.
-    let reports: Report[] = [];
-    let [sent, listened] = [performance.now(), performance.now()];
-    const send = (): void => {
-      post({ type: 'reports', run: run.id, reports, answers: training.read(watched) });
-      reports = [];
-      sent = performance.now();
-    };
-    for await (const report of training.run(train)) {
-      reports.push(report);
-      if (report.step === options.steps || performance.now() - sent > messageEvery) send();
-      if (performance.now() - listened > listenEvery) {
-        await turn();
-        listened = performance.now();
-      }
-      if (run.paused && !run.stopped) {
-        send();
-        post({ type: 'paused', run: run.id });
-        await new Promise<void>((resolve) => (run.wake = resolve));
-      }
-      if (run.stopped) return;
-    }
-    const { accuracy, wrong } = await training.test(test);
-    const shown = wrong.slice(0, wrongShown);
-    post({
-      type: 'done',
-      run: run.id,
-      accuracy,
-      tested: test.length,
-      wrong: shown.length === 0 ? [] : readAgain(training, test, shown),
-    });
-  } finally {
-    training.dispose();
-  }
-}
-
-function readAgain(training: Training, data: MnistDataset, indices: readonly number[]) {
+function readAgain(training: Training, data: MnistDataset, indices: readonly number[]): Result['wrong'] {
+  if (indices.length === 0) return [];
   const batch = data.batch(indices);
   const answers = training.read(batch[0]);
   const samples = toSamples(batch);
@@ -125,35 +75,42 @@ function readAgain(training: Training, data: MnistDataset, indices: readonly num
   });
 }
 
-function fail(error: unknown): void {
-  const message = error instanceof Error ? error.message : String(error);
-  post({ type: 'error', code: OmnigradError.is(error) ? error.code : 'unknown', message });
-}
+const job = serve({
+  /** Starts the build that the page asks for. */
+  start: ({ variant, threads }: Start) => init({ variant, ...(threads === undefined ? {} : { threads }) }),
 
-let data: Promise<Data> | undefined;
-let current: Run | undefined;
-/** Ends when the run before has: two at once would share the random numbers. */
-let queue: Promise<void> = Promise.resolve();
+  /** Loads the digits; gives one of each to watch. */
+  async load({ source }: Start): Promise<Sample[]> {
+    const [train, test] = await Promise.all([mnist('train', { source }), mnist('test', { source })]);
+    const first = samplesOf(
+      test,
+      Array.from({ length: 200 }, (_, i) => i),
+    );
+    const chosen = Array.from({ length: 10 }, (_, digit) => first.findIndex(({ label }) => label === digit));
+    const [watched, labels] = test.batch(chosen);
+    const samples = toSamples([watched, labels]);
+    labels.dispose();
+    data = { train, test, watched };
+    return samples;
+  },
 
-function hold(paused: boolean): void {
-  if (!current) return;
-  current.paused = paused;
-  if (!paused) current.wake?.();
-}
-
-self.onmessage = ({ data: command }: MessageEvent<Command>) => {
-  if (command.type === 'open') {
-    data = open(command);
-    data.catch(fail);
-  } else if (command.type === 'start') {
-    if (current) current.stopped = true;
-    hold(false);
-    const run: Run = { id: command.run, stopped: false, paused: false };
-    current = run;
-    queue = queue
-      .then(async () => {
-        if (data && !run.stopped) await train(await data, run, command.options);
-      })
-      .catch(fail);
-  } else hold(command.type === 'pause');
-};
+  /** Trains from the start, then tests. */
+  async *train(options: TrainOptions): AsyncGenerator<Step, Result> {
+    if (!data) throw new Error('load the digits first');
+    const { train, test, watched } = data;
+    const training = new Training(options);
+    try {
+      let looked = performance.now();
+      for await (const report of training.run(train)) {
+        const look = report.step === options.steps || performance.now() - looked > watchEvery;
+        yield look ? { ...report, answers: training.read(watched) } : report;
+        if (look) looked = performance.now();
+      }
+      const { accuracy, wrong } = await training.test(test);
+      return { accuracy, tested: test.length, wrong: readAgain(training, test, wrong.slice(0, wrongShown)) };
+    } finally {
+      training.dispose();
+    }
+  },
+});
+export type Job = typeof job;

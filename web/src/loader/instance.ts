@@ -3,7 +3,7 @@
 
 import { type Assets, type AssetUrls, type BuiltIn, type Variant, assetUrls } from '../assets.js';
 import { failure } from '../errors.js';
-import { type Rule, boolean, checkOptions, instance, oneOf, positive, whole } from '../options.js';
+import { type Rule, boolean, checkOptions, oneOf, positive, whole } from '../options.js';
 import type { PlatformWasmModule } from '../platform.js';
 import { installRuntime, uninstallRuntime } from '../runtime.js';
 import { endPool } from './binding.js';
@@ -48,7 +48,7 @@ let running: Running | undefined;
 
 /** `init` of an entry that comes with these builds. Takes its place before anything is awaited. */
 export async function initWith(builtIn: BuiltIn, options: InitOptions): Promise<InitResult> {
-  checkOptions('init', options, rules());
+  checkOptions('init', options, rules);
   if (running) {
     if (sameOptions(running.options, options)) return running.result;
     throw failure(
@@ -185,8 +185,7 @@ function warnOnce(text: string): void {
   warned = true;
 }
 
-// Made when first needed: importing the library touches no WebAssembly.
-const rules = (): Record<keyof InitOptions, Rule> => ({
+const rules: Record<keyof InitOptions, Rule> = {
   variant: oneOf('auto', 'threads', 'single'),
   threads: {
     text: `a whole number from 1 to ${threadLimit}`,
@@ -196,11 +195,15 @@ const rules = (): Record<keyof InitOptions, Rule> => ({
     text: 'a URL, or { threads, single } with the URLs { glue, wasm } of each build',
     test: isAssets,
   },
-  wasmModule: instance(WebAssembly.Module),
+  wasmModule: {
+    text: 'a WebAssembly.Module',
+    // Asked for in the call only: importing the library touches no WebAssembly.
+    test: (v) => typeof WebAssembly === 'object' && v instanceof WebAssembly.Module,
+  },
   maxMemory: positive,
   timeout: positive,
   deterministic: boolean,
-});
+};
 
 function isAssets(value: unknown): boolean {
   if (typeof value === 'string' || value instanceof URL) return true;
@@ -212,16 +215,19 @@ function isAssets(value: unknown): boolean {
   );
 }
 
+const defaults: InitOptions = {
+  variant: 'auto',
+  maxMemory: largestMemory,
+  timeout: 20000,
+  deterministic: true,
+};
+
 // Only asset URLs are compared by what they say; two compiled modules are the same if they are one object.
 function sameOptions(a: InitOptions, b: InitOptions): boolean {
-  const plain = { variant: 'auto', maxMemory: largestMemory, timeout: 20000, deterministic: true } as const;
-  const [one, other] = [
-    { ...plain, ...a },
-    { ...plain, ...b },
-  ];
-  return (Object.keys({ ...one, ...other }) as (keyof InitOptions)[]).every(
-    (key) => one[key] === other[key] || (key === 'assets' && urlText(one.assets) === urlText(other.assets)),
-  );
+  return (Object.keys(rules) as (keyof InitOptions)[]).every((key) => {
+    const [one, other] = [a[key] ?? defaults[key], b[key] ?? defaults[key]];
+    return one === other || (key === 'assets' && urlText(a.assets) === urlText(b.assets));
+  });
 }
 
 const urlText = (assets: Assets | undefined): string | undefined => JSON.stringify(assets);
