@@ -75,7 +75,7 @@ function readAgain(training: Training, data: MnistDataset, indices: readonly num
   });
 }
 
-const job = serve({
+export const job = serve({
   /** Starts the build that the page asks for. */
   start: ({ variant, threads }: Start) => init({ variant, ...(threads === undefined ? {} : { threads }) }),
 
