@@ -185,6 +185,9 @@ describe('MultiheadAttention', () => {
     const expected = layer.call(q, q, q, { attnMask: later })[0];
     close(layer.call(q, q, q, { isCausal: true })[0], expected);
     close(layer.call(q, q, q, { isCausal: true, needWeights: true })[0], expected);
+    const across = layer.call(q, k, v, { isCausal: true })[0];
+    close(layer.call(q, k, v, { isCausal: true, needWeights: true })[0], across);
+    close(across.at(':', 0), layer.call(q, k.at(':', [0, 1]), v.at(':', [0, 1]))[0].at(':', 0));
     const padded = bool([
       [false, false, false, true],
       [false, false, true, true],
@@ -214,6 +217,8 @@ describe('MultiheadAttention', () => {
       /keyPaddingMask is \[5\]; it must be \[2, 5\]/,
     );
     assert.throws(() => layer.call(q, k, v, { mask: null }), /unknown option 'mask'; allowed: attnMask/);
+    const fixed = new nn.KeyValueCache({ fixed: true });
+    assert.throws(() => layer.call(q, k, k, { isCausal: true, cache: fixed }), /needs a cache that grows/);
     assert.throws(
       () => layer.call(q, q, q, { cache: new nn.KeyValueCache() }),
       /keeps no graph; call the module in noGrad/,

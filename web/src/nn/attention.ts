@@ -132,6 +132,8 @@ export class MultiheadAttention extends Layer<Attending, [output: Tensor, weight
     options: AttentionOptions = {},
   ): [output: Tensor, weights: Tensor | null] {
     checkOptions(nameOf, options, attentionRules);
+    if (options.isCausal === true && options.cache?.fixed === true)
+      throw failure(nameOf, 'option', 'isCausal needs a cache that grows: a fixed one has no positions');
     const k = key ?? query;
     const v = value ?? k;
     this.#checkShapes(query, k, v);
@@ -247,7 +249,8 @@ export class MultiheadAttention extends Layer<Attending, [output: Tensor, weight
     const { attnMask, keyPaddingMask, isCausal = false, needWeights = false, cache } = options;
     const plain = isCausal && !attnMask && !keyPaddingMask && !cache && extra === 0 && !needWeights;
     if (plain) return [scaledDotProductAttention(q, k, v, { isCausal, dropoutP }), null];
-    const wanted: Masks = { attnMask, keyPaddingMask, isCausal };
+    const offset = cache ? (k.shape[2] ?? 0) - extra - (q.shape[2] ?? 0) : 0;
+    const wanted: Masks = { attnMask, keyPaddingMask, isCausal, offset };
     const combined = maskOf(nameOf, q, k, wanted, extra);
     if (!needWeights) return [scaledDotProductAttention(q, k, v, { attnMask: combined, dropoutP }), null];
     const scale = 1 / Math.sqrt(q.shape[3] ?? 1);

@@ -13,6 +13,8 @@ export interface Masks {
   readonly attnMask?: Tensor | null | undefined;
   readonly keyPaddingMask?: Tensor | null | undefined;
   readonly isCausal?: boolean | undefined;
+  /** The first query's position among the keys. */
+  readonly offset: number;
 }
 
 /**
@@ -22,14 +24,14 @@ export interface Masks {
  * @param k [batch, heads, S, size], of which the last `extra` are no inputs and always seen
  */
 export function maskOf(op: string, q: Tensor, k: Tensor, masks: Masks, extra: number): Tensor | null {
-  const { attnMask, keyPaddingMask, isCausal = false } = masks;
+  const { attnMask, keyPaddingMask, isCausal = false, offset } = masks;
   const [batch = 1, heads = 1, length = 0] = q.shape;
   const keys = (k.shape[2] ?? 0) - extra;
   const list: Tensor[] = [];
   if (attnMask) list.push(fitted(op, 'attnMask', attnMask, [length, keys], [batch, heads]));
   if (keyPaddingMask) list.push(paddingMask(op, keyPaddingMask, batch, keys));
   if (isCausal) {
-    const last = arange(length, { dtype: 'int64' }).add(keys - length);
+    const last = arange(length, { dtype: 'int64' }).add(offset);
     list.push(arange(keys, { dtype: 'int64' }).le(last.reshape([length, 1])));
   }
   const combined = list.length === 0 ? null : list.reduce(both);
@@ -78,12 +80,13 @@ const added = (mask: Tensor, dtype: DType): Tensor =>
  */
 export class KeyValueCache {
   #tensors: [key: Tensor, value: Tensor] | null = null;
-  readonly #fixed: boolean;
+  /** Keeps the first call's alone. */
+  readonly fixed: boolean;
 
   /** @param options `fixed`: the first call's alone are kept, and later calls use these; for a memory that stays */
   constructor(options: { readonly fixed?: boolean } = {}) {
     checkOptions('KeyValueCache', options, { fixed: boolean });
-    this.#fixed = options.fixed ?? false;
+    this.fixed = options.fixed ?? false;
   }
 
   /** How many positions it holds. */
@@ -92,7 +95,7 @@ export class KeyValueCache {
   }
   /** What a fixed cache holds, if it does. */
   get filled(): [key: Tensor, value: Tensor] | null {
-    return this.#fixed ? this.#tensors : null;
+    return this.fixed ? this.#tensors : null;
   }
 
   /** Adds positions [batch, heads, length, size]; gives all. */
