@@ -1,12 +1,10 @@
 // Normalisation by channel with the statistics of a batch or of one instance, that keep running ones.
 
-import { noGrad } from '../autograd.js';
 import { isRerun } from '../checkpoint.js';
 import { ones, tensor, zeros } from '../create.js';
 import { failure } from '../errors.js';
 import { batchNorm, instanceNorm } from '../ops.generated.js';
 import { boolean, checkOptions, notNegative, share, whole } from '../options.js';
-import { scope } from '../scope.js';
 import type { Tensor } from '../tensor.js';
 import { checkInput, checkSizes, floatRules, orNull, shapeOf, withBatch } from './checks.js';
 import { Layer } from './layer.js';
@@ -97,12 +95,7 @@ abstract class BatchNormBase extends NormBase {
 
   #count(): void {
     const counter = this.numBatchesTracked;
-    if (!counter || isRerun()) return;
-    noGrad(() => {
-      scope(() => {
-        counter.copy_(counter.add(1));
-      });
-    });
+    if (counter && !isRerun()) counter.copy_(counter.add(1)); // integers are never recorded
   }
 }
 
