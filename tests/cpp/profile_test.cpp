@@ -53,7 +53,7 @@ TEST(Profile, HoldsForwardAndBackwardCalls) {
   EXPECT_EQ(entries[vjp].depth, 0);
   EXPECT_EQ(entries[vjp + 1].depth, 1);
   for (const profile::Entry& e : entries) EXPECT_LE(e.begin, e.end);
-  EXPECT_EQ(entries[0].bytes, 3 * sizeof(float));
+  EXPECT_EQ(entries[0].bytes, 3 * sizeof(double));
   EXPECT_EQ(entries[vjp].bytes, 0u);
 }
 
