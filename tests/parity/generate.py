@@ -192,6 +192,35 @@ class Critic(nn.Module):
         return self.last(F.elu(self.first(x)).flatten(1))
 
 
+class Mixed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        kinds = {"kdim": 4, "vdim": 3, "add_bias_kv": True, "add_zero_attn": True, "batch_first": True}
+        self.attn = nn.MultiheadAttention(6, 2, **kinds)
+        self.bag = nn.EmbeddingBag(9, 3, mode="sum")
+        self.cell = nn.LSTMCell(6, 5)
+        self.gate = nn.GRUCell(5, 5)
+        self.mix = nn.Bilinear(5, 5, 3)
+        self.alike = nn.CosineSimilarity()
+
+    def forward(self, x, keys, values, bags):
+        y, weights = self.attn(x, keys, values)
+        h, c = self.cell(y.mean(1))
+        g = self.gate(h, c)
+        return self.mix(g, h) + self.bag(bags) + self.alike(g, c)[:, None] * weights.square().sum((1, 2))[:, None]
+
+
+class Translator(nn.Module):
+    def __init__(self):
+        super().__init__()
+        sizes = {"num_encoder_layers": 1, "num_decoder_layers": 1, "dim_feedforward": 6, "dropout": 0.0}
+        self.transformer = nn.Transformer(4, 2, batch_first=True, **sizes)
+
+    def forward(self, src, tgt):
+        mask = nn.Transformer.generate_square_subsequent_mask(tgt.shape[1]).to(tgt.dtype)
+        return self.transformer(src, tgt, tgt_mask=mask)
+
+
 MLP = lambda: nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 3))
 CNN = lambda: nn.Sequential(
     *[nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 6, 3), nn.ReLU()],
@@ -237,6 +266,10 @@ NETS = {
                   torch.optim.Adadelta, {"lr": 1.0}),
     "volume": (VOLUME, [single(2, 1, 6, 6, 6)], [single(2, 1, 4, 4, 4)], F.l1_loss, torch.optim.SGD, {"lr": 0.1}),
     "speech": (Speech, [single(2, 3, 6)], [labels(3, 2, 3) + 1], ctc, torch.optim.SGD, {"lr": 0.1, "momentum": 0.9}),
+    "mixed": (Mixed, [single(3, 4, 6), single(3, 5, 4), single(3, 5, 3), labels(9, 3, 4)], [single(3, 3)], F.mse_loss,
+              torch.optim.RMSprop, {"lr": 0.01}),
+    "translator": (Translator, [single(2, 5, 4), single(2, 3, 4)], [single(2, 3, 4)], F.mse_loss,
+                   torch.optim.Adam, {"lr": 0.01}),
     "critic": (Critic, [single(3, 1, 6, 6)], [single(3, 1)], lambda y, t: (y * t).mean(), torch.optim.Adam, {"lr": 0.01, "betas": [0.5, 0.9]}),
 }
 

@@ -129,6 +129,37 @@ class Critic extends nn.Module {
   }
 }
 
+class Mixed extends nn.Module {
+  attn = new nn.MultiheadAttention(6, 2, {
+    ...{ kdim: 4, vdim: 3, addBiasKv: true, addZeroAttn: true, batchFirst: true },
+  });
+  bag = new nn.EmbeddingBag(9, 3, { mode: 'sum' });
+  cell = new nn.LSTMCell(6, 5);
+  gate = new nn.GRUCell(5, 5);
+  mix = new nn.Bilinear(5, 5, 3);
+  alike = new nn.CosineSimilarity();
+  forward(x, keys, values, bags) {
+    const [y, weights] = this.attn.call(x, keys, values, { needWeights: true });
+    const [h, c] = this.cell.call(y.mean(1));
+    const g = this.gate.call(h, c);
+    const sharpness = weights.square().sum([1, 2]).mul(this.alike.call(g, c));
+    return this.mix
+      .call(g, h)
+      .add(this.bag.call(bags))
+      .add(sharpness.reshape([-1, 1]));
+  }
+}
+
+class Translator extends nn.Module {
+  transformer = new nn.Transformer({
+    ...{ dModel: 4, nhead: 2, numEncoderLayers: 1, numDecoderLayers: 1, dimFeedforward: 6 },
+    ...{ dropout: 0, batchFirst: true },
+  });
+  forward(src, tgt) {
+    return this.transformer.call(src, tgt, { tgtIsCausal: true });
+  }
+}
+
 const mlp = () =>
   new nn.Sequential(
     ...[new nn.Linear(6, 8), new nn.Tanh(), new nn.Linear(8, 8), new nn.GELU()],
@@ -175,5 +206,7 @@ export const nets = {
         targetLengths: og.tensor([2, 3], { dtype: 'int64' }),
       }),
   ],
+  mixed: [() => new Mixed(), og.mseLoss],
+  translator: [() => new Translator(), og.mseLoss],
   critic: [() => new Critic(), (y, t) => y.mul(t).mean()],
 };
