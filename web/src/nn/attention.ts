@@ -147,13 +147,20 @@ export class MultiheadAttention extends Layer<Attending, [output: Tensor, weight
       options.cache,
     );
     const [attended, weights] = this.#attend(q, keys, values, options);
-    const [batch = 1, , length = 0] = attended.shape;
+    const [batch, length] = this.#sizes(query);
     const joined = attended.permute(this.#batchFirst ? [0, 2, 1, 3] : [2, 0, 1, 3]);
     const output = this.outProj.call(joined.reshape([...this.#order(batch, length), this.#embedDim]));
     return [
       single ? output.reshape([length, this.#embedDim]) : output,
       this.#shown(weights, single, options),
     ];
+  }
+
+  // [batch, length] of an input.
+  #sizes(x: Tensor): [number, number] {
+    const [a = 0, b = 0] = x.shape;
+    if (x.ndim === 2) return [1, a];
+    return this.#batchFirst ? [a, b] : [b, a];
   }
 
   #order(batch: number, length: number): number[] {
@@ -193,7 +200,7 @@ export class MultiheadAttention extends Layer<Attending, [output: Tensor, weight
     const filled = cache?.filled ?? null;
     const parts: Tensor[] = [];
     const add = (x: Tensor, first: number, count: number): void => {
-      parts.push(...this.#project(x, first, count));
+      for (const y of this.#project(x, first, count)) parts.push(this.#split(y, x));
     };
     if (filled) add(query, 0, 1);
     else if (!key && !value) add(query, 0, 3);
@@ -204,7 +211,7 @@ export class MultiheadAttention extends Layer<Attending, [output: Tensor, weight
         add(value, 2, 1);
       } else add(key ?? query, 1, 2);
     }
-    const [q, ...kv] = parts.map((x) => this.#split(x)) as [Tensor, Tensor, Tensor];
+    const [q, ...kv] = parts as [Tensor, Tensor, Tensor];
     if (filled) return [q, ...filled];
     let [k, v] = kv;
     if (cache) [k, v] = cache.append(k, v);
@@ -237,8 +244,9 @@ export class MultiheadAttention extends Layer<Attending, [output: Tensor, weight
     });
   }
 
-  #split(x: Tensor): Tensor {
-    const [a = 0, b = 0] = x.shape;
+  // A projection of `from`, whose shape is known already: to ask for one costs as much as a small op.
+  #split(x: Tensor, from: Tensor): Tensor {
+    const [a = 0, b = 0] = from.shape;
     const heads = x.reshape([a, b, this.#numHeads, this.#embedDim / this.#numHeads]);
     return heads.permute(this.#batchFirst ? [0, 2, 1, 3] : [1, 2, 0, 3]);
   }
