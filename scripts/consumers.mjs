@@ -1,10 +1,10 @@
 // npm run test:consumers [-- --only PATTERN]: packs the package and gives it to bundlers and engines, of which each builds
 // and runs a small app that trains. Installs about 1 GB into build/consumers first.
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { build, packageBuild } from './lib/build.mjs';
-import { fail, root, runOrExit, say } from './lib/run.mjs';
-import { setUp } from './lib/setup.mjs';
+import { fail, root, runOrExit } from './lib/run.mjs';
+import { installModules, setUp } from './lib/setup.mjs';
 
 const args = process.argv.slice(2);
 if (args.length > 0 && (args.length !== 2 || args[0] !== '--only')) fail('only --only PATTERN is allowed');
@@ -14,15 +14,9 @@ await build('the package', packageBuild);
 
 const source = join(root, 'tests/consumers');
 const home = join(root, 'build/consumers');
-const same = (name) =>
-  existsSync(join(home, name)) && readFileSync(join(home, name)).equals(readFileSync(join(source, name)));
-if (!same('package-lock.json') || !existsSync(join(home, 'node_modules'))) {
-  say('npm ci in build/consumers');
-  mkdirSync(home, { recursive: true });
-  cpSync(join(source, 'package.json'), join(home, 'package.json'));
-  cpSync(join(source, 'package-lock.json'), join(home, 'package-lock.json'));
-  runOrExit('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: home });
-}
+mkdirSync(home, { recursive: true });
+for (const name of ['package.json', 'package-lock.json']) cpSync(join(source, name), join(home, name));
+installModules('build/consumers');
 
 const { install, pack } = await import('../tests/package/support/pack.mjs');
 const { folder, tarball } = pack();

@@ -9,5 +9,6 @@ cpSync(join(root, 'web/assets'), join(root, 'dist/assets'), { recursive: true, p
 
 for (const name of files(/\.(js|js\.map|d\.ts)$/, 'dist')) {
   const source = name.replace(/^dist\//, 'web/src/').replace(/\.(js|js\.map|d\.ts)$/, '.ts');
-  if (!/^dist\/(assets|demos|vendor)\//.test(name) && !existsSync(join(root, source))) rmSync(join(root, name));
+  if (!/^dist\/(assets|demos|vendor)\//.test(name) && !existsSync(join(root, source)))
+    rmSync(join(root, name));
 }

@@ -93,7 +93,7 @@ for (const { page, file, expected } of programs.filter((program) => program.kind
       'index.html':
         '<!doctype html><link rel="icon" href="data:,"><script type="module" src="page.js"></script>',
     };
-    for (const name of readdirSync(folder).filter((n) => n.endsWith('.ts'))) {
+    for (const name of readdirSync(folder).filter((n) => n.endsWith('.ts') && n !== 'node.ts')) {
       const out = join(folder, `web-${basename(name, '.ts')}.js`);
       await compile(join(folder, name), out, 'browser');
       files[name === 'page.ts' ? 'page.js' : name] = readFileSync(out, 'utf8');
