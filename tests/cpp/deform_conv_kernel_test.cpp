@@ -203,6 +203,9 @@ const Case kCases[] = {
     {2, 2, 7, 7, {6, 5}, {3, 3}, 1, 1, 1, 7, 1},                // depthwise
     {2, 1, 33, 9, {13, 11}, {3, 3}},                            // just over a slab
     {2, 5, 66, 4, {4, 5}, {1, 1}, 1, 0, 1, 2, 1},               // images that do not divide into the blocks
+    {2, 2, 6, 12, {6, 9}, {2, 3}, 1, 2, 2, 6, 3},               // depthwise, two outputs a channel
+    {2, 1, 37, 37, {9, 9}, {3, 3}, 1, 1, 1, 37, 1},             // depthwise, more than a slab
+    {1, 2, 5, 5, {11}, {3}, 2, 1, 1, 5, 5},                     // depthwise, offsets for each channel
     {2, 1, 70, 10, {9, 9}, {3, 3}, 1, 1, 1, 5, 2},  // offset groups with different numbers of slabs
     {2, 1, 300, 4, {5, 5}, {3, 3}},                 // many taps' blocks, many parts
     {1, 2, 5, 6, {70}, {3}},

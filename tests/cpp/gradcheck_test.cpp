@@ -58,14 +58,14 @@ constexpr std::pair<const char*, const char*> kWithoutThirdOrder[] = {
      "add adaptiveAvgPool affineGrid alias alphaDropout avgPool cast cat clone cumsum dft diagonal "
      "dropout dropoutMap embedding expand featureDropout fft fft2 fftn flip fold gather "
      "gaussianNoise ifft ifft2 ifftn index indexAdd indexPut indexSelect interpolate irfft irfft2 "
-     "irfftn maskedFill maskedSelect maxUnpool mean meshgrid neg pad padConstant permute "
+     "irfftn maskedFill maskedSelect maxPool2x2Grad maxUnpool mean meshgrid neg pad padConstant permute "
      "pixelShuffle pixelUnshuffle planeGather planeScatter reluGrad repeat resample "
      "resampleAdjoint reshape rfft rfft2 rfftn roll rotaryEmbedding scatter scatterAdd slice "
      "sliceScatter split stack sub sum takeAlongDim tile tril triu unfold where"},
     {"piecewise linear",
      "abs adaptiveMaxPool amax amin clamp cummax cummin fmod frac hardshrink hardsigmoid hardtanh "
      "hingeEmbeddingLoss kthvalue l1Loss leakyRelu maxPool maximum median minimum relu relu6 "
-     "remainder rrelu softshrink sort threshold topk"},
+     "remainder rrelu maxPool2x2 maxPoolWindows softshrink sort threshold topk"},
     {"steps", "ceil floor floorDivide round sign trunc"},
     {"bilinear",
      "addmm bmm conv convInputGrad convTranspose convWeightGrad cross dot embeddingBag lerp linear "
@@ -163,11 +163,16 @@ TEST_P(Gradcheck, AnOutputWithoutCotangentCountsAsZero) {
 
 // Ops whose gradient is more than a sum of products of what they take and give: where a value could be saved
 // that depends on an input. Each has samples that would show it.
-constexpr const char* kFused[] = {"batchNorm",
+constexpr const char* kFused[] = {"activationGrad",
+                                  "attentionCore",
+                                  "attentionGrad",
+                                  "batchNorm",
                                   "cdist",
                                   "cholesky",
                                   "cosineSimilarity",
                                   "crossEntropy",
+                                  "crossEntropyEach",
+                                  "crossEntropyEachGrad",
                                   "ctcLoss",
                                   "ctcLossEach",
                                   "ctcLossGrad",
@@ -178,6 +183,7 @@ constexpr const char* kFused[] = {"batchNorm",
                                   "eigh",
                                   "einsum",
                                   "euclideanDistance",
+                                  "gelu",
                                   "gridRead",
                                   "gridSample",
                                   "gridSlope",
@@ -186,11 +192,14 @@ constexpr const char* kFused[] = {"batchNorm",
                                   "instanceNorm",
                                   "inverse",
                                   "layerNorm",
+                                  "linearThen",
                                   "localResponseNorm",
                                   "logSoftmax",
+                                  "logSoftmaxGrad",
                                   "logsumexp",
                                   "lpPool",
                                   "lstm",
+                                  "mish",
                                   "norm",
                                   "normGroups",
                                   "normGroupsGrad",
@@ -198,12 +207,16 @@ constexpr const char* kFused[] = {"batchNorm",
                                   "prod",
                                   "qr",
                                   "qrTall",
+                                  "recurrence",
+                                  "recurrenceGrad",
                                   "rmsNorm",
                                   "rnn",
                                   "rnntLoss",
                                   "scaledDotProductAttention",
+                                  "silu",
                                   "slogdet",
                                   "softmax",
+                                  "softmaxGrad",
                                   "solve",
                                   "solveMatrix",
                                   "std",

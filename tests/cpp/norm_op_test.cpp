@@ -271,5 +271,20 @@ TEST(Sampling, MomentsOfTheDistributions) {
   EXPECT_NEAR(mean(Call("bernoulli", {full({100000}, 0.3, DType::float32)}).run()[0]).item(), 0.3, 0.01);
 }
 
+// The gradient takes forward's statistics or makes them again: the same bits.
+TEST(NormOp, GradientMakesTheSameStatistics) {
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    test::Gen gen(9, dtype, true);
+    const Tensor x = gen.tensor({6, 37}), weight = gen.tensor({37}), g = gen.tensor({6, 37});
+    const auto sized = [](test::Call c) {
+      return c.set("groups", int64_t{6}).set("inner", int64_t{37}).set("per", int64_t{37}).set("eps", 1e-5);
+    };
+    const TensorList y = sized(test::Call("normGroups", {x, weight, Tensor()})).run();
+    const TensorList given = sized(test::Call("normGroupsGrad", {x, weight, g, y[1], y[2]})).run(),
+                     made = sized(test::Call("normGroupsGrad", {x, weight, g, Tensor(), Tensor()})).run();
+    EXPECT_TRUE(test::same_bits(given, made));
+  }
+}
+
 }  // namespace
 }  // namespace omnigrad::test

@@ -50,6 +50,21 @@ void naive(const std::vector<PoolAxis>& axes, const T* x, int64_t n, int64_t out
   }
 }
 
+// The kernels of 2x2 windows give what indices give.
+template <class T>
+void check_2x2(int64_t planes, const std::vector<PoolAxis>& axes, const std::vector<T>& x,
+               const std::vector<T>& y, const std::vector<T>& g, const std::vector<T>& gx) {
+  for (const auto& a : axes)
+    if (a.kernel != 2 || a.stride != 2 || a.pad != 0 || a.dilation != 1 || a.adaptive || a.out != a.in / 2)
+      return;
+  if (axes.size() != 2) return;
+  std::vector<T> y2(y.size(), T(9)), gx2(gx.size(), T(9));
+  max_pool2x2(planes, axes[0].in, axes[1].in, x.data(), y2.data());
+  max_pool2x2_grad(planes, axes[0].in, axes[1].in, x.data(), g.data(), gx2.data());
+  for (size_t j = 0; j < y.size(); ++j) ASSERT_TRUE(y2[j] == y[j] || (std::isnan(y2[j]) && std::isnan(y[j])));
+  ASSERT_EQ(gx2, gx);
+}
+
 template <class T>
 void check(int64_t planes, const std::vector<PoolAxis>& axes, uint32_t seed = 1) {
   int64_t in = 1, out = 1;
@@ -85,6 +100,7 @@ void check(int64_t planes, const std::vector<PoolAxis>& axes, uint32_t seed = 1)
       want[j / out * in + index[j]] += g[j];
     }
     ASSERT_EQ(want, sum);
+    check_2x2(planes, axes, x, y, g, sum);
     ASSERT_TRUE(indices_within(index.data(), planes * out, in));
   }
 }
@@ -119,6 +135,13 @@ TYPED_TEST(PoolKernel, OtherRanks) {
   check<TypeParam>(2, {a, b, pool_axis(11, 2, 2, 0, 1, false)});
   check<TypeParam>(1, {a, a, b, pool_axis(9, 3, 1, 1, 1, false)});
   check<TypeParam>(70, {pool_axis(28, 2, 2, 0, 1, false), pool_axis(28, 2, 2, 0, 1, false)});
+}
+
+TYPED_TEST(PoolKernel, SideBySide) {
+  for (const int64_t h : {2, 3, 8, 9})
+    for (const int64_t w : {2, 3, 7, 8, 16, 17, 25})
+      check<TypeParam>(3, {pool_axis(h, 2, 2, 0, 1, false), pool_axis(w, 2, 2, 0, 1, false)},
+                       static_cast<uint32_t>(h * w));
 }
 
 TYPED_TEST(PoolKernel, Adaptive) {

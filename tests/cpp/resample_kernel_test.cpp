@@ -204,6 +204,34 @@ TYPED_TEST(ResampleKernel, DirectKernels) {
 }
 
 // For 165 of these pairs a float32 scale would send the gradient to a pixel that forward did not read.
+// Rows that repeat have a path of their own, to the bits of a sum tap by tap.
+TYPED_TEST(ResampleKernel, DoublingAndHalvingToTheBit) {
+  using T = TypeParam;
+  for (const Mode mode : {Mode::linear, Mode::cubic}) {
+    for (int64_t n = 2; n <= 40; ++n) {
+      for (const auto& a : {axis(mode, n, 2 * n), axis(mode, 2 * n, n, false, true), axis(mode, 2 * n, n)}) {
+        const ResampleTable forward = resample_table(a);
+        for (const auto& table : {forward, transposed(forward)}) {
+          const KernelTable<T> kept(table);
+          const auto t = kept.rows();
+          const int64_t rows = 5;
+          const auto x = noise<T>(rows * t.in, 3);
+          const auto y = run_kernel<T>(rows, {table}, x);
+          for (int64_t i = 0; i < rows * t.out; ++i) {
+            const int64_t o = i % t.out;
+            T sum = 0;
+            for (int32_t k = t.start[o]; k < t.start[o + 1]; ++k) {
+              const T term = t.weight[k] * x[i / t.out * t.in + t.index[k]];
+              sum = k == t.start[o] ? term : sum + term;
+            }
+            ASSERT_EQ(y[i], sum) << n << " at " << i;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(ResampleTable, NearestReadsTheExactPixel) {
   for (int64_t in = 1; in <= 128; ++in) {
     for (int64_t out = 1; out <= 128; ++out) {

@@ -44,6 +44,73 @@ void check(int64_t outer, int64_t n, int64_t inner) {
     }
 }
 
+// The gradients are held against their definition, by sums in double.
+template <class T>
+void check_grad(int64_t outer, int64_t n, int64_t inner) {
+  const std::vector<T> x = numbers<T>(outer * n * inner), g = numbers<T>(outer * n * inner + 1);
+  std::vector<T> soft(x.size()), log_soft(x.size()), a(x.size()), b(x.size());
+  softmax(x.data(), soft.data(), outer, n, inner);
+  log_softmax(x.data(), log_soft.data(), outer, n, inner);
+  softmax_grad(soft.data(), g.data(), a.data(), outer, n, inner);
+  log_softmax_grad(log_soft.data(), g.data(), b.data(), outer, n, inner);
+  const double close = (sizeof(T) == 4 ? 3e-6 : 1e-14) * static_cast<double>(n);
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t j = 0; j < inner; ++j) {
+      double along = 0, all = 0;
+      const auto at = [&](int64_t i) { return (o * n + i) * inner + j; };
+      for (int64_t i = 0; i < n; ++i) {
+        along += static_cast<double>(soft[at(i)]) * static_cast<double>(g[at(i)]);
+        all += static_cast<double>(g[at(i)]);
+      }
+      for (int64_t i = 0; i < n; ++i) {
+        const double p = static_cast<double>(soft[at(i)]), v = static_cast<double>(g[at(i)]);
+        ASSERT_NEAR(a[at(i)], p * (v - along), 10 * close) << outer << " " << n << " " << inner;
+        ASSERT_NEAR(b[at(i)], v - p * all, 10 * close) << outer << " " << n << " " << inner;
+      }
+    }
+}
+
+TEST(SoftmaxKernel, GradientsAgreeWithDefinition) {
+  for (int64_t n = 1; n <= 40; ++n) {
+    check_grad<float>(3, n, 1);
+    check_grad<double>(2, n, 1);
+    check_grad<float>(2, n, 5);
+    check_grad<double>(2, 3, n);
+    check_grad<float>(1, 4, n + 50);
+  }
+}
+
+// Cross-entropy and its gradient against log-softmax; negative targets count for nothing.
+template <class T>
+void check_cross_entropy(int64_t outer, int64_t n, int64_t inner) {
+  const std::vector<T> x = numbers<T>(outer * n * inner), g = numbers<T>(outer * inner + 3);
+  std::vector<T> logs(x.size()), loss(outer * inner), gx(x.size(), T(9));
+  std::vector<int64_t> target(outer * inner);
+  for (size_t r = 0; r < target.size(); ++r) target[r] = static_cast<int64_t>(r * 7) % (n + 1) - 1;
+  log_softmax(x.data(), logs.data(), outer, n, inner);
+  cross_entropy(x.data(), target.data(), loss.data(), outer, n, inner);
+  cross_entropy_grad(x.data(), target.data(), g.data(), gx.data(), outer, n, inner);
+  const double close = sizeof(T) == 4 ? 3e-5 : 1e-13;
+  for (int64_t r = 0; r < outer * inner; ++r) {
+    const auto at = [&](int64_t i) { return (r / inner * n + i) * inner + r % inner; };
+    ASSERT_NEAR(loss[r], target[r] < 0 ? 0 : -logs[at(target[r])], close) << n << " " << inner;
+    for (int64_t i = 0; i < n; ++i) {
+      const double p = std::exp(static_cast<double>(logs[at(i)])) - (i == target[r] ? 1 : 0);
+      ASSERT_NEAR(gx[at(i)], target[r] < 0 ? 0 : p * static_cast<double>(g[r]), 10 * close)
+          << n << " " << inner;
+    }
+  }
+}
+
+TEST(SoftmaxKernel, CrossEntropyAgreesWithLogSoftmax) {
+  for (int64_t n = 1; n <= 40; ++n) {
+    check_cross_entropy<float>(4, n, 1);
+    check_cross_entropy<double>(3, n, 1);
+    check_cross_entropy<float>(2, n, 5);
+    check_cross_entropy<double>(2, 3, n + 30);
+  }
+}
+
 TEST(SoftmaxKernel, AgreesWithDefinition) {
   for (int64_t n = 1; n <= 40; ++n) {
     check<float>(3, n, 1);

@@ -1,4 +1,4 @@
-// vexp, vlog, vtanh and vsigmoid against double libm, over a stride through all floats, and at the special
+// The functions of vmath.h against libm, over a stride through all floats, and at the special
 // values.
 #include "kernels/vmath.h"
 
@@ -46,12 +46,62 @@ TEST(Vmath, WithinTwoUlp) {
   EXPECT_LE(worst([](f32x4 x) { return vsigmoid(x); }, sigmoid), 1.5);
 }
 
-TEST(Vmath, DoubleIsLibm) {
-  const f64x2 x{-0.75, 2.5};
-  EXPECT_EQ(vexp(x)[1], std::exp(2.5));
-  EXPECT_EQ(vtanh(x)[0], std::tanh(-0.75));
-  EXPECT_NEAR(vsigmoid(x)[0], sigmoid(-0.75), 1e-16);
-  EXPECT_NEAR(vsigmoid(x)[1], sigmoid(2.5), 1e-15);
+double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
+
+TEST(Vmath, ErfAndSoftplusWithinTwoUlp) {
+  EXPECT_LE(worst([](f32x4 x) { return verf(x); }, [](double x) { return std::erf(x); }), 2);
+  EXPECT_LE(worst([](f32x4 x) { return vsoftplus(x); }, [](double x) { return x != x ? x : softplus(x); }),
+            2);
+}
+
+// exp for x <= 0 that gives 0 in place of denormals.
+TEST(Vmath, FlushedExponential) {
+  for (float x = 0; x > -87.3f; x -= 0.00171f) {
+    ASSERT_LE(ulps(vexp_flush(splat(x))[1], std::exp(static_cast<double>(x))), 1) << x;
+  }
+  for (float x : {-87.4f, -100.0f, -1e30f, -INFINITY}) EXPECT_EQ(vexp_flush(splat(x))[2], 0) << x;
+  EXPECT_TRUE(std::isnan(vexp_flush(splat(NAN))[3]));
+  EXPECT_EQ(vexp_flush(splat(-0.0f))[0], 1);
+}
+
+double ulps_double(double got, double want) {
+  if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got) ? 0 : INFINITY;
+  if (got == want) return 0;
+  return std::fabs(got - want) / std::ldexp(1.0, std::max(std::ilogb(want), -1022) - 52);
+}
+
+template <class Vector, class Scalar>
+double worst_double(Vector f, Scalar g) {
+  double worst = 0;
+  uint64_t pattern = 1;
+  const auto look = [&](double x) { worst = std::max(worst, ulps_double(f(splat(x))[1], g(x))); };
+  for (int i = 0; i < 200000; ++i) {
+    pattern = pattern * 6364136223846793005u + 1442695040888963407u;
+    double x;
+    std::memcpy(&x, &pattern, 8);
+    look(x);
+    look(static_cast<double>(static_cast<int64_t>(pattern)) * 1e-17);  // +- 92
+  }
+  for (double x :
+       {0.0, -0.0, 1.0, 709.78, 710.5, -745.0, -750.0, 5e-324, 0.625, HUGE_VAL, -HUGE_VAL, std::nan("")}) {
+    look(x);
+  }
+  return worst;
+}
+
+TEST(Vmath, DoubleWithinTwoUlp) {
+  for (double x = 0; x > -708.3; x -= 0.00391) {
+    ASSERT_LE(ulps_double(vexp_flush(splat(x))[1], std::exp(x)), 1.5) << x;
+  }
+  for (double x : {-708.5, -1e300, -HUGE_VAL}) EXPECT_EQ(vexp_flush(splat(x))[0], 0) << x;
+  EXPECT_TRUE(std::isnan(vexp_flush(splat(std::nan("")))[0]));
+  EXPECT_LE(worst_double([](f64x2 x) { return vexp(x); }, [](double x) { return std::exp(x); }), 2);
+  EXPECT_LE(worst_double([](f64x2 x) { return vlog(x); }, [](double x) { return std::log(x); }), 2);
+  EXPECT_LE(worst_double([](f64x2 x) { return vtanh(x); }, [](double x) { return std::tanh(x); }), 2);
+  EXPECT_LE(worst_double([](f64x2 x) { return vsigmoid(x); }, sigmoid), 3);
+  EXPECT_LE(
+      worst_double([](f64x2 x) { return vsoftplus(x); }, [](double x) { return x != x ? x : softplus(x); }),
+      3);
 }
 
 }  // namespace

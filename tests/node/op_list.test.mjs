@@ -20,7 +20,8 @@ const functions = {
     nonzero oneHot scatter scatterAdd scatterReduce searchsorted select slice take takeAlongDim`,
   shape: `cat chunk clone diag diagEmbed diagonal diff expand flatten flip meshgrid movedim pad permute repeat
     repeatInterleave reshape roll split squeeze stack tile transpose tril triu unbind unflatten unsqueeze`,
-  product: `addmm baddbmm bilinear bmm cdist cosineSimilarity cross dot einsum kron linear matmul outer pairwiseDistance`,
+  product: `addmm baddbmm bilinear bmm cdist cosineSimilarity cross dot einsum kron linear linearActivation matmul outer
+    pairwiseDistance`,
   'linear algebra': `cholesky det eigh inverse logdet lstsq pinv qr slogdet solve svd triangularSolve`,
   transform: `fft fft2 fftn ifft ifft2 ifftn irfft irfft2 irfftn rfft rfft2 rfftn`,
   convolution: `conv convTranspose deformConv fold unfold`,

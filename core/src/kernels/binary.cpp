@@ -9,16 +9,31 @@
 namespace omnigrad::kernels {
 namespace {
 
+// Two operands and the walk over them, made once a call.
+struct Pair {
+  const void *a, *b;
+  void* y;
+  Strided loop;
+  int64_t sa, sb;
+
+  Pair(Operand p, Operand q, void* out, const int64_t* shape, int rank) noexcept
+      : a(p.data), b(q.data), y(out), loop(walk(p, q, shape, rank)) {
+    sa = loop.inner_stride(1), sb = loop.inner_stride(2);
+  }
+  static Strided walk(Operand p, Operand q, const int64_t* shape, int rank) noexcept {
+    int64_t ys[kMaxAxes];
+    dense_strides(shape, rank, ys);
+    return Strided(shape, rank, {ys, p.strides, q.strides});
+  }
+};
+
 template <class T, class U, class F>
-void map2(Operand a, Operand b, void* y, const int64_t* shape, int rank, const F& f) noexcept {
-  int64_t ys[kMaxAxes];
-  dense_strides(shape, rank, ys);
-  const Strided loop(shape, rank, {ys, a.strides, b.strides});
-  const int64_t sa = loop.inner_stride(1), sb = loop.inner_stride(2);
-  loop.for_rows(kGrain, [&](const int64_t* offset, int64_t n) noexcept {
-    U* out = static_cast<U*>(y) + offset[0];
-    const T* p = static_cast<const T*>(a.data) + offset[1];
-    const T* q = static_cast<const T*>(b.data) + offset[2];
+void map2(const Pair& x, const F& f) noexcept {
+  x.loop.for_rows(kGrain, [&](const int64_t* offset, int64_t n) noexcept {
+    U* out = static_cast<U*>(x.y) + offset[0];
+    const T* p = static_cast<const T*>(x.a) + offset[1];
+    const T* q = static_cast<const T*>(x.b) + offset[2];
+    const int64_t sa = x.sa, sb = x.sb;
     if constexpr (std::is_same_v<T, float>) {
       if (sa == 1 && sb == 1) {
         for (int64_t i = 0; i < n; ++i) out[i] = f(p[i], q[i]);
@@ -94,8 +109,8 @@ double (*double_function(Binary op) noexcept)(double, double) {
 }
 
 template <class T>
-void binary_number(Binary op, Operand a, Operand b, void* y, const int64_t* shape, int rank) noexcept {
-  const auto run = [&](auto f) { map2<T, T>(a, b, y, shape, rank, f); };
+void binary_number(Binary op, const Pair& x) noexcept {
+  const auto run = [&](auto f) { map2<T, T>(x, f); };
   switch (op) {
     case Binary::add:
       return run([](T p, T q) { return static_cast<T>(static_cast<W<T>>(p) + static_cast<W<T>>(q)); });
@@ -129,13 +144,15 @@ void binary_number(Binary op, Operand a, Operand b, void* y, const int64_t* shap
 }  // namespace
 
 void binary(Binary op, DType dtype, Operand a, Operand b, void* y, const int64_t* shape, int rank) noexcept {
-  visit_number(dtype, [&]<class T>() { binary_number<T>(op, a, b, y, shape, rank); });
+  const Pair x(a, b, y, shape, rank);
+  visit_number(dtype, [&]<class T>() { binary_number<T>(op, x); });
 }
 
 void compare(Compare op, DType dtype, Operand a, Operand b, void* y, const int64_t* shape,
              int rank) noexcept {
+  const Pair x(a, b, y, shape, rank);
   visit_number(dtype, [&]<class T>() {
-    const auto run = [&](auto f) { map2<T, bool>(a, b, y, shape, rank, f); };
+    const auto run = [&](auto f) { map2<T, bool>(x, f); };
     switch (op) {
       case Compare::eq:
         return run([](T p, T q) { return p == q; });

@@ -80,7 +80,7 @@ struct ForwardPlan {
     panel_size = kBlockPositions * tap_block * s.channels;
     Carver carver(workspace);
     xt = carver.take<T>(s.batch * (s.pixels() + 1) * slots);
-    packed_weight = carver.take<T>(rows_per_group * taps * s.channels);
+    packed_weight = carver.take<T>(s.depthwise() ? 0 : rows_per_group * taps * s.channels);
     panels = carver.take<T>(chunks * panel_size);
     bytes = carver.used();
   }
@@ -103,23 +103,89 @@ void pack_weight(const DeformConvSizes& s, const ForwardPlan<T>& plan, const T* 
   });
 }
 
+// The product of a block's samples and the weights, whatever the rank.
+template <class T>
+struct Products {
+  static constexpr int L = kLanes<T>;
+  static constexpr int kColumns = kTileCols<T>;
+
+  const DeformConvSizes& s;
+  const ForwardPlan<T>& plan;
+  const T *weight, *bias;
+  T* y;
+
+  // Depthwise: each output is a sum over the taps of one channel.
+  void weigh_channels(const T* panel, int64_t t0, int64_t span, T* out, int columns) const {
+    const int64_t per_group = s.out_channels / s.groups;
+    const ptrdiff_t step = static_cast<ptrdiff_t>(s.channels * kColumns);
+    for (int64_t o = 0; o < s.out_channels; ++o, out += plan.positions) {
+      const T *from = panel + o / per_group * kColumns, *w = weight + o * plan.taps + t0;
+      Vec<T> a{}, b{};
+      for (ptrdiff_t t = 0; t < span; ++t, from += step) {
+        const Vec<T> k = splat(w[t]);
+        a += k * load(from);
+        b += k * load(from + L);
+      }
+      T line[kColumns];
+      store(line, a);
+      store(line + L, b);
+      const bool add = bias || t0 > 0;
+      for (int j = 0; j < columns; ++j) out[j] = add ? out[j] + line[j] : line[j];
+    }
+  }
+
+  // Of taps [t0, t1), written or added to y, the first on top of the bias.
+  void block(int64_t n, int64_t p0, int64_t p1, int64_t t0, int64_t t1, const T* panel) const {
+    const int64_t depth = s.channels / s.groups, per_group = s.out_channels / s.groups, span = t1 - t0;
+    T* out = y + n * s.out_channels * plan.positions;
+    if (bias && t0 == 0)
+      for (int64_t o = 0; o < s.out_channels; ++o)
+        std::fill(out + o * plan.positions + p0, out + o * plan.positions + p1, bias[o]);
+    for (int64_t p = p0; p < p1; p += kColumns) {
+      const int columns = static_cast<int>(std::min<int64_t>(kColumns, p1 - p));
+      if (s.depthwise()) {
+        weigh_channels(panel + (p - p0) * s.channels * span, t0, span, out + p, columns);
+        continue;
+      }
+      for (int64_t o = 0; o < s.out_channels;) {
+        const int64_t g = o / per_group, in_group = o - g * per_group;
+        const int rows = static_cast<int>(std::min<int64_t>(kTileRows, per_group - in_group));
+        const T* a =
+            plan.packed_weight + ((g * plan.rows_per_group + in_group) * plan.taps + t0 * kTileRows) * depth;
+        const T* b = panel + ((p - p0) * s.channels + g * depth * kColumns) * span;
+        const Tile<T> tile = multiply_panels(a, b, static_cast<ptrdiff_t>(span * depth));
+        T* to = out + o * plan.positions + p;
+        const ptrdiff_t stride = static_cast<ptrdiff_t>(plan.positions);
+        const bool add = bias || t0 > 0;
+        if (rows == kTileRows && columns == kColumns) {
+          store_tile(tile, to, stride, add);
+        } else {
+          store_tile_part(tile, to, stride, 1, rows, columns, add);
+        }
+        o += rows;
+      }
+    }
+  }
+};
+
 template <class T, int R>
 struct Forward {
   static constexpr int L = kLanes<T>;
   static constexpr int kColumns = kTileCols<T>;
   static constexpr int kCorners = 1 << R;
 
-  const DeformConvSizes& s;
-  const ForwardPlan<T>& plan;
-  const T *offset, *mask, *bias;
-  T* y;
+  const Products<T>& products;
+  const T *offset, *mask;
+  const DeformConvSizes& s = products.s;
+  const ForwardPlan<T>& plan = products.plan;
   Segments<T> segments{s};
   SampleSpace<T, R> space{s};
 
   // Samples of image n at positions [p0, p1), taps [t0, t1), as panels of kColumns positions:
-  // [panel][group][tap - t0][channel][position]. Positions past the end are zero.
+  // [panel][group][tap - t0][channel][position], of one group where depthwise. Positions past the end are
+  // zero.
   void pack(int64_t n, int64_t p0, int64_t p1, int64_t t0, int64_t t1, T* panel) const {
-    const int64_t depth = s.channels / s.groups, span = t1 - t0;
+    const int64_t depth = s.depthwise() ? s.channels : s.channels / s.groups, span = t1 - t0;
     const ptrdiff_t slots = static_cast<ptrdiff_t>(plan.slots);
     const T* image = plan.xt + n * (s.pixels() + 1) * plan.slots;
     int origin[kBlockPositions][R];
@@ -192,42 +258,19 @@ struct Forward {
     const int64_t per_image = ceil_div(plan.positions, kBlockPositions);
     const int64_t n = index / per_image, p0 = index % per_image * kBlockPositions;
     const int64_t p1 = std::min(p0 + kBlockPositions, plan.positions);
-    const int64_t depth = s.channels / s.groups, per_group = s.out_channels / s.groups;
-    T* out = y + n * s.out_channels * plan.positions;
-    if (bias)
-      for (int64_t o = 0; o < s.out_channels; ++o)
-        std::fill(out + o * plan.positions + p0, out + o * plan.positions + p1, bias[o]);
     for (int64_t t0 = 0; t0 < plan.taps; t0 += plan.tap_block) {
-      const int64_t t1 = std::min(t0 + plan.tap_block, plan.taps), span = t1 - t0;
+      const int64_t t1 = std::min(t0 + plan.tap_block, plan.taps);
       pack(n, p0, p1, t0, t1, panel);
-      for (int64_t p = p0; p < p1; p += kColumns) {
-        const int columns = static_cast<int>(std::min<int64_t>(kColumns, p1 - p));
-        for (int64_t o = 0; o < s.out_channels;) {
-          const int64_t g = o / per_group, in_group = o - g * per_group;
-          const int rows = static_cast<int>(std::min<int64_t>(kTileRows, per_group - in_group));
-          const T* a = plan.packed_weight +
-                       ((g * plan.rows_per_group + in_group) * plan.taps + t0 * kTileRows) * depth;
-          const T* b = panel + ((p - p0) * s.channels + g * depth * kColumns) * span;
-          const Tile<T> tile = multiply_panels(a, b, static_cast<ptrdiff_t>(span * depth));
-          T* to = out + o * plan.positions + p;
-          const ptrdiff_t stride = static_cast<ptrdiff_t>(plan.positions);
-          const bool add = bias || t0 > 0;
-          if (rows == kTileRows && columns == kColumns) {
-            store_tile(tile, to, stride, add);
-          } else {
-            store_tile_part(tile, to, stride, 1, rows, columns, add);
-          }
-          o += rows;
-        }
-      }
+      products.block(n, p0, p1, t0, t1, panel);
     }
   }
 };
 
 template <class T, int R>
-void forward(const DeformConvSizes& s, const ForwardPlan<T>& plan, const T* offset, const T* mask,
-             const T* bias, T* y) {
-  const Forward<T, R> work{s, plan, offset, mask, bias, y};
+void forward(const DeformConvSizes& s, const ForwardPlan<T>& plan, const T* offset, const T* weight,
+             const T* mask, const T* bias, T* y) {
+  const Products<T> products{s, plan, weight, bias, y};
+  const Forward<T, R> work{products, offset, mask};
   parallel::parallel_for(plan.chunks, 1, [&](int64_t begin, int64_t end) noexcept {
     for (int64_t chunk = begin; chunk < end; ++chunk)
       for (int64_t i = plan.blocks * chunk / plan.chunks; i < plan.blocks * (chunk + 1) / plan.chunks; ++i)
@@ -248,10 +291,10 @@ void deform_conv(const DeformConvSizes& sizes, const T* x, const T* offset, cons
   const ForwardPlan<T> plan(sizes, workspace);
   if (plan.blocks == 0) return;
   to_channels_last(sizes, x, plan.xt);
-  pack_weight(sizes, plan, weight);
-  if (sizes.rank == 1) return forward<T, 1>(sizes, plan, offset, mask, bias, y);
-  if (sizes.rank == 2) return forward<T, 2>(sizes, plan, offset, mask, bias, y);
-  forward<T, 3>(sizes, plan, offset, mask, bias, y);
+  if (!sizes.depthwise()) pack_weight(sizes, plan, weight);
+  if (sizes.rank == 1) return forward<T, 1>(sizes, plan, offset, weight, mask, bias, y);
+  if (sizes.rank == 2) return forward<T, 2>(sizes, plan, offset, weight, mask, bias, y);
+  forward<T, 3>(sizes, plan, offset, weight, mask, bias, y);
 }
 
 template size_t deform_conv_workspace<float>(const DeformConvSizes&);

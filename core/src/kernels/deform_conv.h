@@ -20,6 +20,8 @@ struct DeformConvSizes {
   int64_t pixels() const;     // of one channel of the input
   int64_t taps() const;       // of the kernel
   int64_t positions() const;  // of one channel of the output
+  // Each channel has weights of its own: no product, channels lie side by side in vectors all the same.
+  bool depthwise() const { return groups == channels && groups > 1; }
 };
 
 // offset [batch, offset_groups, taps, rank, positions], mask [batch, offset_groups, taps, positions] or null,

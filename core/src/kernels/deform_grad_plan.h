@@ -34,8 +34,8 @@ int64_t each_slab(const DeformConvSizes& s, int64_t offset_group, Visit&& visit)
 template <class T>
 struct Scratch {
   T* gx;       // [pixels + 1][padded channels]; the last pixel takes what falls outside
-  T* weight;   // [column / kTileCols][output channel][kTileCols]
-  T* gy_rows;  // [position / 4][output channel][4]
+  T* weight;   // [column / kTileCols][output channel][kTileCols]; depthwise [output of a channel][column]
+  T* gy_rows;  // [position / 4][output channel][4]; depthwise [output of a channel][position][channel]
   T* gy_cols;  // [output channel / 4][position][4]
   T* gsample;  // [position][column]: gradient of the unmasked samples, column = tap * padded channels +
                // channel
@@ -90,8 +90,9 @@ struct GradPlan {
     Scratch<T> r;
     r.gx = carver.take<T>((pixels + 1) * padded(std::min(kSlabChannels, s.channels)));
     r.weight = carver.take<T>(columns * per_group);
-    r.gy_rows = carver.take<T>(block * per_group);
-    r.gy_cols = carver.take<T>(block * rows);
+    const int64_t abreast = s.depthwise() ? padded(std::min(kSlabChannels, s.channels)) : 1;
+    r.gy_rows = carver.take<T>(block * per_group * abreast);
+    r.gy_cols = carver.take<T>(s.depthwise() ? 0 : block * rows);
     r.gsample = carver.take<T>(block * columns);
     r.sample = carver.take<T>(block * columns);
     r.gweight = carver.take<T>(rows * columns);

@@ -30,9 +30,9 @@ class Carver {
   size_t used_ = 0;
 };
 
-// A run of channels that share an offset group and a weight group. In the channels-last copy each segment
-// starts at a whole vector (`slot`) and is padded with zeros to one, so that its last vector needs no special
-// load.
+// A run of channels that share an offset group and, unless depthwise, a weight group. In the channels-last
+// copy each segment starts at a whole vector (`slot`) and is padded with zeros to one, so that its last
+// vector needs no special load.
 struct Segment {
   int64_t begin = 0, end = 0, slot = 0;
 };
@@ -41,7 +41,9 @@ template <class T>
 class Segments {
  public:
   explicit Segments(const DeformConvSizes& s)
-      : channels_(s.channels), per_offset_(s.channels / s.offset_groups), per_group_(s.channels / s.groups) {}
+      : channels_(s.channels),
+        per_offset_(s.channels / s.offset_groups),
+        per_group_(s.depthwise() ? s.channels : s.channels / s.groups) {}
   Segment first() const { return at(0, 0); }
   Segment after(const Segment& s) const { return at(s.end, s.slot + round_up(s.end - s.begin, kLanes<T>)); }
   bool valid(const Segment& s) const { return s.begin < channels_; }

@@ -1,5 +1,5 @@
-// A group is read three times forward (mean, variance, result) and five times backward, from cache but for
-// the first: recomputing statistics costs less than keeping them, and nothing differentiable is saved.
+// A group is read three times forward (mean, variance, result) and twice backward, from cache but for the
+// first.
 #include "kernels/norm.h"
 
 #include <algorithm>
@@ -95,6 +95,11 @@ inline void each_vector(int64_t n, const auto& body) {
 template <class T>
 class Group {
  public:
+  // From forward's statistics.
+  Group(const NormSizes& s, const T* x, int64_t g, T given_mean, T given_variance)
+      : mean(given_mean), variance(given_variance), s_(s), x_(x), g_(g) {
+    set_scale();
+  }
   Group(const NormSizes& s, const T* x, int64_t g) : s_(s), x_(x), g_(g) {
     const double n = static_cast<double>(s.outer * s.inner);
     double total = 0;
@@ -114,8 +119,8 @@ class Group {
         return d * d;
       });
     }
-    variance = total / n;
-    scale = static_cast<T>(1 / std::sqrt(variance + s.eps));
+    variance = static_cast<T>(total / n);
+    set_scale();
   }
   int64_t at(int64_t o) const { return (o * s_.groups + g_) * s_.inner; }  // where its o-th piece starts
   int64_t weights() const { return g_ % s_.period * s_.per; }
@@ -134,10 +139,11 @@ class Group {
     }
   }
 
-  T mean = 0, scale = 1;
-  double variance = 0;
+  T mean = 0, variance = 0, scale = 1;
 
  private:
+  void set_scale() { scale = static_cast<T>(1 / std::sqrt(static_cast<double>(variance) + s_.eps)); }
+
   const NormSizes& s_;
   const T* x_;
   int64_t g_;
@@ -270,7 +276,7 @@ void normalize_groups(const NormSizes& s, const T* x, const T* weight, const T* 
     for (int64_t g = begin; g < end; ++g) {
       const Group<T> group(s, x, g);
       if (mean) mean[g] = group.mean;
-      if (variance) variance[g] = static_cast<T>(group.variance);
+      if (variance) variance[g] = group.variance;
       forward_group(s, group, x, weight, bias, y);
     }
   });
@@ -280,21 +286,21 @@ int64_t norm_groups_per_part(const NormSizes& s) { return elementwise(s) && s.pe
 
 template <class T>
 void normalize_groups_grad(const NormSizes& s, const T* x, const T* weight, const T* g, T* gx,
-                           T* weight_parts, T* bias_parts) noexcept {
+                           T* weight_parts, T* bias_parts, const T* mean, const T* variance) noexcept {
   const Gradient<T> gradient{s, x, weight, g, gx};
   const int64_t block = norm_groups_per_part(s);
-  parallel::parallel_for((s.groups + block - 1) / block, grain(s, block),
-                         [&](int64_t begin, int64_t end) noexcept {
-                           for (int64_t part = begin; part < end; ++part) {
-                             T *w = weight_parts ? weight_parts + part * s.per : nullptr,
-                               *b = bias_parts ? bias_parts + part * s.per : nullptr;
-                             if (w) std::fill_n(w, s.per, T(0));
-                             if (b) std::fill_n(b, s.per, T(0));
-                             for (int64_t i = part * block; i < std::min(s.groups, (part + 1) * block); ++i) {
-                               gradient.group(Group<T>(s, x, i), w, b);
-                             }
-                           }
-                         });
+  parallel::parallel_for(
+      (s.groups + block - 1) / block, grain(s, block), [&](int64_t begin, int64_t end) noexcept {
+        for (int64_t part = begin; part < end; ++part) {
+          T *w = weight_parts ? weight_parts + part * s.per : nullptr,
+            *b = bias_parts ? bias_parts + part * s.per : nullptr;
+          if (w) std::fill_n(w, s.per, T(0));
+          if (b) std::fill_n(b, s.per, T(0));
+          for (int64_t i = part * block; i < std::min(s.groups, (part + 1) * block); ++i) {
+            gradient.group(mean ? Group<T>(s, x, i, mean[i], variance[i]) : Group<T>(s, x, i), w, b);
+          }
+        }
+      });
 }
 
 template void normalize_groups<float>(const NormSizes&, const float*, const float*, const float*, float*,
@@ -302,8 +308,8 @@ template void normalize_groups<float>(const NormSizes&, const float*, const floa
 template void normalize_groups<double>(const NormSizes&, const double*, const double*, const double*, double*,
                                        double*, double*) noexcept;
 template void normalize_groups_grad<float>(const NormSizes&, const float*, const float*, const float*, float*,
-                                           float*, float*) noexcept;
+                                           float*, float*, const float*, const float*) noexcept;
 template void normalize_groups_grad<double>(const NormSizes&, const double*, const double*, const double*,
-                                            double*, double*, double*) noexcept;
+                                            double*, double*, double*, const double*, const double*) noexcept;
 
 }  // namespace omnigrad::kernels

@@ -27,9 +27,10 @@ void normalize_groups(const NormSizes& s, const T* x, const T* weight, const T* 
 // How many groups are added up in one row of the parts below.
 int64_t norm_groups_per_part(const NormSizes& s);
 // Gradients for the cotangent g of y: gx, and parts of the gradients of weight and bias: a row of `per`
-// numbers for every norm_groups_per_part groups, that sum to them by g % period. Null where not wanted.
+// numbers for every norm_groups_per_part groups, that sum to them by g % period. Null where not wanted. mean
+// and variance: forward's, or null to make them again, to the same bits.
 template <class T>
 void normalize_groups_grad(const NormSizes& s, const T* x, const T* weight, const T* g, T* gx,
-                           T* weight_parts, T* bias_parts) noexcept;
+                           T* weight_parts, T* bias_parts, const T* mean, const T* variance) noexcept;
 
 }  // namespace omnigrad::kernels

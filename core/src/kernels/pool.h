@@ -26,6 +26,13 @@ bool every_window_covers(const PoolAxis& axis);
 template <class T>
 void max_pool(int64_t planes, int rank, const PoolAxis* axes, const T* x, T* y, int64_t* index);
 
+// The same for windows of 2x2, side by side from the first element on: x [planes, h, w] to y [planes, h / 2,
+// w / 2], and the gradient gx for g, both from x alone.
+template <class T>
+void max_pool2x2(int64_t planes, int64_t h, int64_t w, const T* x, T* y) noexcept;
+template <class T>
+void max_pool2x2_grad(int64_t planes, int64_t h, int64_t w, const T* x, const T* g, T* gx) noexcept;
+
 // y[p, j] = x[p, index[p, j]] for x [planes, in], y and index [planes, out]. Every index is in [0, in).
 template <class T>
 void plane_gather(int64_t planes, int64_t in, int64_t out, const T* x, const int64_t* index, T* y);

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "../parallel/parallel.h"
+#include "resample_pattern.h"
 #include "simd.h"
 
 namespace omnigrad::kernels {
@@ -30,9 +31,10 @@ struct Plan {
   int64_t outer[kMaxResampleAxes];  // within a plane
   int64_t inner[kMaxResampleAxes];
   int64_t in_plane = 1, out_plane = 1;
-  int64_t temp = 0;   // elements of the largest intermediate plane
-  int64_t strip = 0;  // elements of a transposed strip
-  double work = 0;    // multiply-adds a plane
+  int64_t temp = 0;    // elements of the largest intermediate plane
+  int64_t strip = 0;   // elements of a transposed strip
+  double work = 0;     // multiply-adds a plane
+  Pattern<T> pattern;  // of the innermost axis
 };
 
 // Cheapest order of the passes: each costs c(a) times the current volume and multiplies the volume by r(a),
@@ -60,6 +62,7 @@ Plan<T> make_plan(int rank, const AxisRows<T>* axes) {
     }
     p.axis[at] = a;
   }
+  if (rank > 0 && p.in_plane > 0) p.pattern = find_pattern(axes[rank - 1]);
   for (int i = 0; i < p.passes; ++i) {
     const int a = p.axis[i];
     p.outer[i] = p.inner[i] = 1;
@@ -132,6 +135,17 @@ void scalar_row(const AxisRows<T>& t, const T* src, T* dst, Size o0, Size o1) {
   }
 }
 
+// Innermost axis, outputs [o0, o1) of rows [0, rows).
+template <class T>
+void scalar_columns(const AxisRows<T>& t, const T* src, T* dst, Size o0, Size o1, Size rows) {
+  for (Size o = o0; o < o1; ++o) {
+    const Size k = t.start[o], end = t.start[o + 1];
+    const T* from = src;
+    for (T* to = dst + o; to < dst + rows * t.out; to += t.out, from += t.in)
+      *to = tap_sum<T>(t, k, end, [from](Size i) { return from[i]; });
+  }
+}
+
 // Innermost axis, as many rows as a vector has lanes, through a transposed strip.
 template <class T>
 void strip_rows(const AxisRows<T>& table, const T* src, T* dst, T* strip) {
@@ -165,8 +179,19 @@ void strip_rows(const AxisRows<T>& table, const T* src, T* dst, T* strip) {
 
 // Innermost axis, rows [r0, r1).
 template <class T>
-void inner_pass(const AxisRows<T>& t, const T* src, T* dst, int64_t r0, int64_t r1, T* strip) {
+void inner_pass(const AxisRows<T>& t, const Pattern<T>& pattern, const T* src, T* dst, int64_t r0, int64_t r1,
+                T* strip) {
   int64_t r = r0;
+  if (pattern.kind != Pattern<T>::Kind::none) {
+    const Size outputs = pattern.kind == Pattern<T>::Kind::doubles ? 2 : 1;
+    const T* from = src + r * t.in;
+    T* to = dst + r * t.out;
+    const Size rows = static_cast<Size>(r1 - r0), out = static_cast<Size>(t.out);
+    for (Size i = 0; i < rows; ++i) pattern_row(pattern, from + i * t.in, to + i * out);
+    scalar_columns(t, from, to, 0, outputs * pattern.begin, rows);
+    scalar_columns(t, from, to, outputs * pattern.end, out, rows);
+    return;
+  }
   if (t.in <= kMaxStripLength) {
     for (; r + kLanes<T> <= r1; r += kLanes<T>) strip_rows(t, src + r * t.in, dst + r * t.out, strip);
   }
@@ -186,11 +211,16 @@ void combine_few(const int32_t* index, const T* w, const T* src, Size stride, T*
     weight[k] = splat(w[k]);
   }
   Size x = 0;
-  for (; x + L <= n; x += L) {
-    Vec<T> s = weight[0] * load(row[0] + x);
-    for (int k = 1; k < N; ++k) s = s + weight[k] * load(row[k] + x);
-    store(dst + x, s);
+  const auto vector = [&](Size at) __attribute__((always_inline)) {
+    Vec<T> s = weight[0] * load(row[0] + at);
+    for (int k = 1; k < N; ++k) s = s + weight[k] * load(row[k] + at);
+    store(dst + at, s);
+  };
+  if constexpr (N <= 4) {
+    for (; x + 4 * L <= n; x += 4 * L)
+      for (int u = 0; u < 4; ++u) vector(x + u * L);
   }
+  for (; x + L <= n; x += L) vector(x);
   for (; x < n; ++x) {
     T s = scalar[0] * row[0][x];
     for (int k = 1; k < N; ++k) s = s + scalar[k] * row[k][x];
@@ -198,9 +228,8 @@ void combine_few(const int32_t* index, const T* w, const T* src, Size stride, T*
   }
 }
 
-// Four vectors that tap_sum adds as one, to hide the latency of long sums.
 template <class T>
-struct FourVectors {
+struct FourVectors {  // that tap_sum adds as one, to hide the latency of long sums
   Vec<T> v[4];
 };
 template <class T>
@@ -240,8 +269,7 @@ void combine(const AxisRows<T>& t, int64_t o, const T* src, int64_t inner, int64
   dst += o * inner + x0;
   switch (k1 - k0) {
     case 0:
-      std::fill_n(dst, n, T(0));
-      return;
+      return void(std::fill_n(dst, n, T(0)));
     case 1:
       if (w[0] == T(1)) {
         std::memcpy(dst, src + index[0] * inner, n * sizeof(T));
@@ -279,17 +307,17 @@ void outer_pass(const AxisRows<T>& t, const T* src, T* dst, int64_t outer, int64
   }
 }
 
-// One pass over everything, its rows shared out: for few planes.
+// A pass over everything, its rows shared out: for few planes.
 template <class T>
-void wide_pass(const AxisRows<T>& t, const T* src, T* dst, int64_t outer, int64_t inner, T* strips,
-               int64_t strip) {
+void wide_pass(const AxisRows<T>& t, const Pattern<T>& pattern, const T* src, T* dst, int64_t outer,
+               int64_t inner, T* strips, int64_t strip) {
   const int64_t work = std::max<int64_t>(1, outer * inner * std::max<int64_t>(t.start[t.out], t.out));
   const int64_t chunks = std::clamp<int64_t>(work / kChunkWork, 1, kMaxChunks);
   if (inner == 1 && outer >= kLanes<T> && t.in <= kMaxStripLength) {
     int64_t grain = (outer + chunks - 1) / chunks;
     grain = (grain + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
     parallel::parallel_for(outer, grain, [&, grain](int64_t begin, int64_t end) {
-      inner_pass(t, src, dst, begin, end, strips + begin / grain * strip);
+      inner_pass(t, pattern, src, dst, begin, end, strips + begin / grain * strip);
     });
     return;
   }
@@ -336,7 +364,7 @@ void resample(int64_t planes, int rank, const AxisRows<T>* axes, const T* x, T* 
     const T* src = x;
     for (int i = 0; i < p.passes; ++i) {
       T* dst = i + 1 == p.passes ? y : scratch + (i & 1) * temp;
-      wide_pass(axes[p.axis[i]], src, dst, planes * p.outer[i], p.inner[i], strips, strip);
+      wide_pass(axes[p.axis[i]], p.pattern, src, dst, planes * p.outer[i], p.inner[i], strips, strip);
       src = dst;
     }
     return;
@@ -353,7 +381,7 @@ void resample(int64_t planes, int rank, const AxisRows<T>* axes, const T* x, T* 
         T* dst = i + 1 == p.passes ? y + at * p.out_plane : temps + (i & 1) * temp;
         const AxisRows<T>& t = axes[p.axis[i]];
         if (p.inner[i] == 1) {
-          inner_pass(t, src, dst, 0, count * p.outer[i], strips);
+          inner_pass(t, p.pattern, src, dst, 0, count * p.outer[i], strips);
         } else {
           outer_pass(t, src, dst, count * p.outer[i], p.inner[i]);
         }

@@ -2,6 +2,7 @@
 #include "resample_direct.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "../parallel/parallel.h"
@@ -16,8 +17,6 @@ inline f32x4 low_twice(f32x4 a) { return __builtin_shufflevector(a, a, 0, 0, 1, 
 inline f32x4 high_twice(f32x4 a) { return __builtin_shufflevector(a, a, 2, 2, 3, 3); }
 inline f64x2 low_twice(f64x2 a) { return __builtin_shufflevector(a, a, 0, 0); }
 inline f64x2 high_twice(f64x2 a) { return __builtin_shufflevector(a, a, 1, 1); }
-inline f32x4 odds(f32x4 a, f32x4 b) { return __builtin_shufflevector(a, b, 1, 3, 5, 7); }
-inline f64x2 odds(f64x2 a, f64x2 b) { return __builtin_shufflevector(a, b, 1, 3); }
 
 // Runs body(plane, row) over all rows of the smaller image.
 template <class Body>
@@ -34,28 +33,40 @@ void each_row(int64_t planes, int64_t h, int64_t w, Body body) {
 
 // dst[2i] = dst[2i + 1] = f(src[i]); f maps a vector or a scalar.
 template <class T, class F>
-void spread_row(const T* src, int64_t w, T* dst, F f) {
-  constexpr int L = kLanes<T>;
-  int64_t i = 0;
-  for (; i + L <= w; i += L) {
-    const Vec<T> v = f(load(src + i));
-    store(dst + 2 * i, low_twice(v));
-    store(dst + 2 * i + L, high_twice(v));
+void spread_row(const T* src, int64_t width, T* dst, F f) {
+  constexpr ptrdiff_t L = kLanes<T>;
+  const ptrdiff_t w = static_cast<ptrdiff_t>(width);
+  ptrdiff_t i = 0;
+  const auto vector = [&](ptrdiff_t at) __attribute__((always_inline)) {
+    const Vec<T> v = f(load(src + at));
+    store(dst + 2 * at, low_twice(v));
+    store(dst + 2 * at + L, high_twice(v));
+  };
+  for (; i + 2 * L <= w; i += 2 * L) {
+    vector(i);
+    vector(i + L);
   }
+  for (; i + L <= w; i += L) vector(i);
   for (; i < w; ++i) dst[2 * i] = dst[2 * i + 1] = f(src[i]);
 }
 
-// dst[i] = k (k a[2i] + k b[2i]) + k (k a[2i + 1] + k b[2i + 1]).
-template <class T>
-void gather_row(const T* a, const T* b, int64_t w, T* dst, T k) {
-  constexpr int L = kLanes<T>;
-  int64_t i = 0;
-  for (; i + L <= w; i += L) {
-    const Vec<T> lo = k * load(a + 2 * i) + k * load(b + 2 * i);
-    const Vec<T> hi = k * load(a + 2 * i + L) + k * load(b + 2 * i + L);
-    store(dst + i, k * even_lanes(lo, hi) + k * odds(lo, hi));
+// dst[i] = f(f(a[2i]) + f(b[2i])) + f(f(a[2i + 1]) + f(b[2i + 1])).
+template <class T, class F>
+void gather_row(const T* a, const T* b, int64_t width, T* dst, F f) {
+  constexpr ptrdiff_t L = kLanes<T>;
+  const ptrdiff_t w = static_cast<ptrdiff_t>(width);
+  ptrdiff_t i = 0;
+  const auto vector = [&](ptrdiff_t at) __attribute__((always_inline)) {
+    const Vec<T> lo = f(load(a + 2 * at)) + f(load(b + 2 * at));
+    const Vec<T> hi = f(load(a + 2 * at + L)) + f(load(b + 2 * at + L));
+    store(dst + at, f(even_lanes(lo, hi)) + f(odd_lanes(lo, hi)));
+  };
+  for (; i + 2 * L <= w; i += 2 * L) {
+    vector(i);
+    vector(i + L);
   }
-  for (; i < w; ++i) dst[i] = k * (k * a[2 * i] + k * b[2 * i]) + k * (k * a[2 * i + 1] + k * b[2 * i + 1]);
+  for (; i + L <= w; i += L) vector(i);
+  for (; i < w; ++i) dst[i] = f(f(a[2 * i]) + f(b[2 * i])) + f(f(a[2 * i + 1]) + f(b[2 * i + 1]));
 }
 
 }  // namespace
@@ -75,7 +86,7 @@ template <class T>
 void nearest2x_adjoint(int64_t planes, int64_t h, int64_t w, const T* g, T* gx) {
   each_row(planes, h, w, [=](int64_t p, int64_t r) {
     const T* src = g + (p * h + r) * 4 * w;
-    gather_row(src, src + 2 * w, w, gx + (p * h + r) * w, T(1));
+    gather_row(src, src + 2 * w, w, gx + (p * h + r) * w, [](auto v) { return v; });
   });
 }
 
@@ -84,7 +95,7 @@ void average2x2(int64_t planes, int64_t h, int64_t w, const T* x, T* y) {
   const int64_t oh = h / 2, ow = w / 2;
   each_row(planes, oh, ow, [=](int64_t p, int64_t r) {
     const T* src = x + (p * h + 2 * r) * w;
-    gather_row(src, src + w, ow, y + (p * oh + r) * ow, T(0.5));
+    gather_row(src, src + w, ow, y + (p * oh + r) * ow, [](auto v) { return T(0.5) * v; });
   });
 }
 

@@ -12,6 +12,7 @@ using f32x4 = float __attribute__((vector_size(16)));
 using f64x2 = double __attribute__((vector_size(16)));
 using i32x4 = int32_t __attribute__((vector_size(16)));
 using i64x2 = int64_t __attribute__((vector_size(16)));
+using u64x2 = uint64_t __attribute__((vector_size(16)));
 
 template <class T>
 struct VecOf;
@@ -95,5 +96,19 @@ inline double sum_lanes(f64x2 v) { return v[0] + v[1]; }
 // The even-numbered lanes of a, then those of b.
 inline f32x4 even_lanes(f32x4 a, f32x4 b) { return __builtin_shufflevector(a, b, 0, 2, 4, 6); }
 inline f64x2 even_lanes(f64x2 a, f64x2 b) { return __builtin_shufflevector(a, b, 0, 2); }
+inline f32x4 odd_lanes(f32x4 a, f32x4 b) { return __builtin_shufflevector(a, b, 1, 3, 5, 7); }
+inline f64x2 odd_lanes(f64x2 a, f64x2 b) { return __builtin_shufflevector(a, b, 1, 3); }
+// a0, b0, a1, b1, ...: the first vector of it, and the second.
+inline f32x4 zip_low(f32x4 a, f32x4 b) { return __builtin_shufflevector(a, b, 0, 4, 1, 5); }
+inline f64x2 zip_low(f64x2 a, f64x2 b) { return __builtin_shufflevector(a, b, 0, 2); }
+inline f32x4 zip_high(f32x4 a, f32x4 b) { return __builtin_shufflevector(a, b, 2, 6, 3, 7); }
+inline f64x2 zip_high(f64x2 a, f64x2 b) { return __builtin_shufflevector(a, b, 1, 3); }
+
+// Is any lane of a mask set?
+template <class M>
+inline bool any(M m) {
+  const i64x2 v = reinterpret_cast<i64x2>(m);
+  return (v[0] | v[1]) != 0;
+}
 
 }  // namespace omnigrad::kernels

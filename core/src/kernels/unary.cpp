@@ -10,16 +10,29 @@
 namespace omnigrad::kernels {
 namespace {
 
+// The operand and the walk over it, made once a call.
+struct Single {
+  const void* x;
+  void* y;
+  Strided loop;
+  int64_t s;
+
+  Single(Operand in, void* out, const int64_t* shape, int rank) noexcept
+      : x(in.data), y(out), loop(walk(in, shape, rank)), s(loop.inner_stride(1)) {}
+  static Strided walk(Operand in, const int64_t* shape, int rank) noexcept {
+    int64_t ys[kMaxAxes];
+    dense_strides(shape, rank, ys);
+    return Strided(shape, rank, {ys, in.strides});
+  }
+};
+
 // y[i] = f(x[i]) by the scalar function; the compiler vectorises what is exact.
 template <class T, class F>
-void map1(Operand x, void* y, const int64_t* shape, int rank, const F& f) noexcept {
-  int64_t ys[kMaxAxes];
-  dense_strides(shape, rank, ys);
-  const Strided loop(shape, rank, {ys, x.strides});
-  const int64_t s = loop.inner_stride(1);
-  loop.for_rows(kGrain, [&](const int64_t* offset, int64_t n) noexcept {
-    T* out = static_cast<T*>(y) + offset[0];
-    const T* in = static_cast<const T*>(x.data) + offset[1];
+void map1(const Single& op, const F& f) noexcept {
+  op.loop.for_rows(kGrain, [&](const int64_t* offset, int64_t n) noexcept {
+    T* out = static_cast<T*>(op.y) + offset[0];
+    const T* in = static_cast<const T*>(op.x) + offset[1];
+    const int64_t s = op.s;
     if constexpr (std::is_same_v<T, float>) {
       if (s == 1) {
         for (int64_t i = 0; i < n; ++i) out[i] = f(in[i]);
@@ -31,30 +44,27 @@ void map1(Operand x, void* y, const int64_t* shape, int rank, const F& f) noexce
   });
 }
 
-// y[i] = f(x[i]) by a function of four floats. A tail runs it on a padded register, so that its bits are the
-// same.
-template <class F>
-void map_f32(Operand x, void* y, const int64_t* shape, int rank, const F& f) noexcept {
-  int64_t ys[kMaxAxes];
-  dense_strides(shape, rank, ys);
-  const Strided loop(shape, rank, {ys, x.strides});
-  const int64_t s = loop.inner_stride(1);
-  loop.for_rows(kGrain / 4, [&](const int64_t* offset, int64_t n) noexcept {
-    float* out = static_cast<float*>(y) + offset[0];
-    const float* in = static_cast<const float*>(x.data) + offset[1];
-    for (int64_t i = 0; i < n; i += 4) {
-      const int m = n - i < 4 ? static_cast<int>(n - i) : 4;
-      f32x4 v{};
-      if (s == 1 && m == 4) {
-        v = load(in + i);
-      } else {
-        for (int k = 0; k < m; ++k) v[k] = in[(i + k) * s];
+// y[i] = f(x[i]) by a function of a vector, once in the loop: strided operands and tails go through a
+// register's worth of memory.
+template <class T, class F>
+void map_vectors(const Single& op, const F& f) noexcept {
+  constexpr ptrdiff_t L = kLanes<T>;
+  const ptrdiff_t s = static_cast<ptrdiff_t>(op.s);
+  op.loop.for_rows(kGrain / 4, [&](const int64_t* offset, int64_t count) noexcept {
+    T* out = static_cast<T*>(op.y) + offset[0];
+    const T* in = static_cast<const T*>(op.x) + offset[1];
+    for (ptrdiff_t n = static_cast<ptrdiff_t>(count); n > 0; n -= L, in += L * s, out += L) {
+      T line[L] = {};
+      const T* from = in;
+      if (s != 1 || n < L) {
+        for (ptrdiff_t k = 0; k < L && k < n; ++k) line[k] = in[k * s];
+        from = line;
       }
-      const f32x4 r = f(v);
-      if (m == 4) {
-        store(out + i, r);
+      const Vec<T> r = f(load(from));
+      if (n >= L) {
+        store(out, r);
       } else {
-        store_partial(out + i, r, m);
+        store_partial(out, r, static_cast<int>(n));
       }
     }
   });
@@ -63,30 +73,14 @@ void map_f32(Operand x, void* y, const int64_t* shape, int rank, const F& f) noe
 // One function of a double serves both floating dtypes: for float it is right to the last bit or the one
 // before.
 template <class T>
-void unary_double(double (*f)(double), Operand x, void* y, const int64_t* shape, int rank) noexcept {
-  map1<T>(x, y, shape, rank, [f](T v) { return static_cast<T>(f(static_cast<double>(v))); });
-}
-
-double logistic(double v) {
-  const double e = std::exp(-std::fabs(v));
-  return v >= 0 ? 1 / (1 + e) : e / (1 + e);
-}
-double softplus(double v) {
-  return std::fmax(v, 0.0) + std::log1p(std::exp(-std::fabs(v))) + (v != v ? v : 0);
+void unary_double(double (*f)(double), const Single& x) noexcept {
+  map1<T>(x, [f](T v) { return static_cast<T>(f(static_cast<double>(v))); });
 }
 
 using DoubleFunction = double (*)(double);
 
 DoubleFunction double_function(Unary op) noexcept {
   switch (op) {
-    case Unary::exp:
-      return std::exp;
-    case Unary::log:
-      return std::log;
-    case Unary::sigmoid:
-      return logistic;
-    case Unary::tanh:
-      return std::tanh;
     case Unary::sin:
       return std::sin;
     case Unary::cos:
@@ -125,16 +119,14 @@ DoubleFunction double_function(Unary op) noexcept {
       return erfinv;
     case Unary::lgamma:
       return std::lgamma;
-    case Unary::sinc:
-      return sinc;
     default:
-      return softplus;
+      return sinc;
   }
 }
 
 template <class T>
-void unary_number(Unary op, Operand x, void* y, const int64_t* shape, int rank) noexcept {
-  const auto run = [&](auto f) { map1<T>(x, y, shape, rank, f); };
+void unary_number(Unary op, const Single& x) noexcept {
+  const auto run = [&](auto f) { map1<T>(x, f); };
   switch (op) {
     case Unary::neg:
       return run([](T v) {
@@ -172,29 +164,40 @@ void unary_number(Unary op, Operand x, void* y, const int64_t* shape, int rank) 
       default:
         break;
     }
-    if constexpr (std::is_same_v<T, float>) {
-      const auto run4 = [&](auto f) { map_f32(x, y, shape, rank, f); };
-      switch (op) {
-        case Unary::exp:
-          return run4([](f32x4 v) { return vexp(v); });
-        case Unary::log:
-          return run4([](f32x4 v) { return vlog(v); });
-        case Unary::sigmoid:
-          return run4([](f32x4 v) { return vsigmoid(v); });
-        case Unary::tanh:
-          return run4([](f32x4 v) { return vtanh(v); });
-        default:
-          break;
+    const auto run_vectors = [&](auto f) {
+      if constexpr (std::is_same_v<T, float>) {
+        map_vectors<float>(x, f);
+      } else {  // one loop for all
+        f64x2 (*const function)(f64x2) = f;
+        map_vectors<double>(x, function);
       }
+    };
+    switch (op) {
+      case Unary::exp:
+        return run_vectors([](Vec<T> v) { return vexp(v); });
+      case Unary::log:
+        return run_vectors([](Vec<T> v) { return vlog(v); });
+      case Unary::sigmoid:
+        return run_vectors([](Vec<T> v) { return vsigmoid(v); });
+      case Unary::tanh:
+        return run_vectors([](Vec<T> v) { return vtanh(v); });
+      case Unary::softplus:
+        return run_vectors([](Vec<T> v) { return vsoftplus(v); });
+      case Unary::erf:
+        if constexpr (std::is_same_v<T, float>) return run_vectors([](f32x4 v) { return verf(v); });
+        break;
+      default:
+        break;
     }
-    unary_double<T>(double_function(op), x, y, shape, rank);
+    unary_double<T>(double_function(op), x);
   }
 }
 
 }  // namespace
 
 void unary(Unary op, DType dtype, Operand x, void* y, const int64_t* shape, int rank) noexcept {
-  visit_number(dtype, [&]<class T>() { unary_number<T>(op, x, y, shape, rank); });
+  const Single operand(x, y, shape, rank);
+  visit_number(dtype, [&]<class T>() { unary_number<T>(op, operand); });
 }
 
 }  // namespace omnigrad::kernels

@@ -1,7 +1,7 @@
-// exp, log, tanh and sigmoid on 16-byte vectors, for kernels. float: polynomials, within 2 ulp of the true
-// value for every input, denormals, infinities and NaN included, and the same bits on every target. double:
-// the C library's functions lane by lane. A tail runs the same code on a padded register. No loops over
-// arrays here.
+// exp, log, tanh, sigmoid, softplus and erf on 16-byte vectors, for kernels: polynomials, within 2 ulp of the
+// true value for every input, denormals, infinities and NaN included, and the same bits on every target; only
+// erf of doubles is the C library's. A tail runs the same code on a padded register. No loops over arrays
+// here.
 #pragma once
 
 #include <cmath>
@@ -17,6 +17,17 @@ inline f32x4 from_bits(i32x4 v) { return reinterpret_cast<f32x4>(v); }
 inline i32x4 splat_bits(int32_t v) { return i32x4{v, v, v, v}; }
 inline f32x4 vabs(f32x4 x) { return from_bits(bits(x) & splat_bits(0x7fffffff)); }
 
+// exp(r) - 1 for |r| <= ln(2) / 2.
+inline f32x4 exp_polynomial(f32x4 r) {
+  f32x4 p = splat(1.9875691500e-4f);
+  p = p * r + splat(1.3981999507e-3f);
+  p = p * r + splat(8.3334519073e-3f);
+  p = p * r + splat(4.1665795894e-2f);
+  p = p * r + splat(1.6666665459e-1f);
+  p = p * r + splat(5.0000001201e-1f);
+  return r * r * p + r;
+}
+
 // exp(x), and in `rest` what its last addition rounded away, relative to the result.
 inline f32x4 exp_and_rest(f32x4 x, f32x4& rest) {
   // Beyond these bounds the result is 0 or infinity anyway. The order of operands lets NaN through.
@@ -26,14 +37,8 @@ inline f32x4 exp_and_rest(f32x4 x, f32x4& rest) {
   const f32x4 t = x * splat(1.44269504f) + magic;
   const f32x4 n = t - magic;
   const f32x4 r = (x - n * splat(0.693359375f)) - n * splat(-2.12194440e-4f);
-  f32x4 p = splat(1.9875691500e-4f);
-  p = p * r + splat(1.3981999507e-3f);
-  p = p * r + splat(8.3334519073e-3f);
-  p = p * r + splat(4.1665795894e-2f);
-  p = p * r + splat(1.6666665459e-1f);
-  p = p * r + splat(5.0000001201e-1f);
-  const f32x4 q = r * r * p + r;
-  p = q + splat(1.0f);
+  const f32x4 q = exp_polynomial(r);
+  const f32x4 p = q + splat(1.0f);
   rest = (q - (p - splat(1.0f))) * (splat(2.0f) - p);  // 2 - p for 1 / p
   // 2^n in two factors, so that n of -150 and 128 work and a denormal result is rounded once.
   const i32x4 k = bits(t) - bits(magic);
@@ -97,12 +102,70 @@ inline f32x4 vsigmoid(f32x4 x) {
   return y + y * (select(negative, rest, splat(0.0f)) - (e - (d - splat(1.0f))));
 }
 
-inline f64x2 vexp(f64x2 x) { return f64x2{std::exp(x[0]), std::exp(x[1])}; }
-inline f64x2 vlog(f64x2 x) { return f64x2{std::log(x[0]), std::log(x[1])}; }
-inline f64x2 vtanh(f64x2 x) { return f64x2{std::tanh(x[0]), std::tanh(x[1])}; }
-inline f64x2 vsigmoid(f64x2 x) {
-  const f64x2 e = vexp(reinterpret_cast<f64x2>(reinterpret_cast<i64x2>(x) | i64x2{INT64_MIN, INT64_MIN}));
-  return select(x < splat(0.0), e, splat(1.0)) / (splat(1.0) + e);
+// exp(x) for x <= 0, 0 where it is below the least normal number: no denormals, which are slow, and
+// no second factor of the power of two.
+inline f32x4 vexp_flush(f32x4 x) {
+  using namespace vmath_detail;
+  const f32x4 magic = splat(12582912.0f);
+  const f32x4 t = x * splat(1.44269504f) + magic;
+  const f32x4 n = t - magic;
+  const f32x4 r = (x - n * splat(6.931457520e-01f)) - n * splat(1.428606765e-06f);
+  const f32x4 scale = from_bits((bits(t) << 23) + splat_bits(0x3f800000));
+  const f32x4 y = exp_polynomial(r) * scale + scale;
+  return from_bits(bits(y) & ~(x < splat(-87.33654f)));  // NaN stays
 }
+
+// Two polynomials, of x below and of exp's argument above: N. Juffa's erff, in multiplications and additions.
+inline f32x4 verf(f32x4 x) {
+  using namespace vmath_detail;
+  const f32x4 t = vabs(x), s = x * x;
+  f32x4 p = splat(-5.96761703e-4f);
+  p = p * s + splat(4.99119423e-3f);
+  p = p * s + splat(-2.67681349e-2f);
+  p = p * s + splat(1.12819925e-1f);
+  p = p * s + splat(-3.76125336e-1f);
+  p = p * s + splat(1.28379166e-1f);
+  const f32x4 small = p * x + x;
+  f32x4 r = splat(-1.72853470e-5f) * t + splat(3.83197126e-4f);
+  const f32x4 u = splat(-3.88396438e-3f) * t + splat(2.42546219e-2f);
+  r = r * s + u;
+  r = r * t + splat(-1.06777877e-1f);
+  r = r * t + splat(-6.34846687e-1f);
+  r = r * t + splat(-1.28717512e-1f);
+  r = r * t - t;
+  const f32x4 y = splat(1.0f) - vexp_flush(select(t < splat(4.0f), r, splat(-100.0f)));
+  const f32x4 large = from_bits(bits(y) | (bits(x) & splat_bits(INT32_MIN)));
+  return select(x != x, x, select(t > splat(0.927734375f), large, small));
+}
+
+// ---- doubles: SLEEF's exp, Cephes' tanh, fdlibm's log. Out of line (vmath.cpp): they are long, and seldom
+// what counts.
+
+f64x2 vexp(f64x2 x);
+f64x2 vexp_flush(f64x2 x);
+f64x2 vlog(f64x2 x);
+f64x2 vtanh(f64x2 x);
+f64x2 vsigmoid(f64x2 x);
+f64x2 vsoftplus(f64x2 x);
+
+namespace vmath_detail {
+inline f64x2 vabs(f64x2 x) {
+  return reinterpret_cast<f64x2>(reinterpret_cast<i64x2>(x) & i64x2{INT64_MAX, INT64_MAX});
+}
+}  // namespace vmath_detail
+
+inline f64x2 verf(f64x2 x) { return f64x2{std::erf(x[0]), std::erf(x[1])}; }
+
+namespace vmath_detail {
+template <class V>
+inline V softplus(V x) {
+  const V e = vexp(-vabs(x)), one = V{} + 1, u = one + e;
+  // log(1 + e), with what rounding took from 1 + e given back.
+  const V tail = vlog(u) + (e - (u - one)) / u;
+  return pmax(x, V{}) + tail;
+}
+}  // namespace vmath_detail
+// log(1 + exp(x)).
+inline f32x4 vsoftplus(f32x4 x) { return vmath_detail::softplus(x); }
 
 }  // namespace omnigrad::kernels

@@ -1,4 +1,5 @@
-// Activations, as composites of elementwise ops: what is smooth is written so that it is smooth at 0 too.
+// Activations, as composites of elementwise ops: what is smooth is written so that it is smooth at 0 too. The
+// commonest smooth ones are fused: smooth_activation.cpp.
 //
 // Points without a derivative, as PyTorch: hardtanh, relu6 and hardsigmoid have 0 at their corners, clamp 1,
 // the shrinks 0, leakyRelu, elu and prelu that of the negative side.
@@ -7,7 +8,6 @@
 namespace omnigrad {
 namespace {
 
-constexpr double kSqrtHalf = 0.7071067811865476, kSqrtTwoOverPi = 0.7978845608028654;
 constexpr double kSeluAlpha = 1.6732632423543772, kSeluScale = 1.0507009873554805;
 
 Tensor number(double value, const Tensor& like) { return Tensor::scalar(value, like.dtype()); }
@@ -48,34 +48,11 @@ struct Activation {
 ACTIVATION(Relu6, "relu6", "min(max(x, 0), 6).", between(x, 0, 6))
 ACTIVATION(Selu, "selu", "Scaled exponential linear unit (Klambauer et al. 2017).",
            elu_of(x, kSeluAlpha, kSeluScale, 1))
-ACTIVATION(Silu, "silu", "x sigmoid(x).", x* sigmoid(x))
-ACTIVATION(Mish, "mish", "x tanh(softplus(x)) (Misra 2019).", (x * tanh(call("softplus", {x}))))
 ACTIVATION(Softsign, "softsign", "x / (1 + |x|).", x / (abs(x) + 1))
 ACTIVATION(Tanhshrink, "tanhshrink", "x - tanh(x).", x - tanh(x))
 ACTIVATION(Hardsigmoid, "hardsigmoid", "min(max(x + 3, 0), 6) / 6.", between(x + 3, 0, 6) / 6)
 ACTIVATION(Hardswish, "hardswish", "x min(max(x + 3, 0), 6) / 6.", x*(between(x + 3, 0, 6) / 6))
 ACTIVATION(LogSigmoid, "logSigmoid", "log(sigmoid(x)), without overflow.", -call("softplus", {-x}))
-ACTIVATION(GeluTanh, "geluTanh", "gelu, approximated by tanh (Hendrycks, Gimpel 2016).",
-           x * 0.5 * (tanh((x + x * square(x) * 0.044715) * kSqrtTwoOverPi) + 1))
-
-struct Gelu {
-  enum class Approximate { none, tanh };
-  struct Options {
-    Approximate approximate = Approximate::none;
-  };
-  static Schema schema() {
-    return op("gelu", "x times the normal distribution function of x.")
-        .in("x", Kind::floating, "any shape")
-        .opt("approximate", &Options::approximate, "none: exact, by erf", {"none", "tanh"})
-        .out("y");
-  }
-  static OutSpecs shape(const Options&, Inputs in) { return {{in[0].shape(), in[0].dtype()}}; }
-  static TensorList compose(const Options& o, Inputs in) {
-    if (o.approximate == Approximate::tanh) return {GeluTanh::of(in[0])};
-    return {in[0] * 0.5 * (call("erf", {in[0] * kSqrtHalf}) + 1)};
-  }
-};
-OMNIGRAD_OP(Gelu)
 
 // One or two numbers as options; `Op` gives names, documentation, defaults and `of(x, o)`.
 template <class Op, class O>

@@ -1,14 +1,174 @@
 // Scaled dot-product attention and rotary position embedding.
 //
 // A query that no key is allowed for gives a row of zeros, with gradient 0, as PyTorch has it since 2.5.
+#include "kernels/attention.h"
+
 #include <cmath>
 #include <limits>
 
 #include "omnigrad/autograd.h"
 #include "omnigrad/ops.h"
+#include "tensor/pool.h"
 
 namespace omnigrad {
 namespace {
+
+// true where query i may see key j <= i.
+Tensor causal_mask(int64_t queries, int64_t keys) {
+  const auto count = [](int64_t n) { return arange(0, static_cast<double>(n), 1, DType::int32); };
+  return ge(reshape(count(queries), {queries, 1}), count(keys));
+}
+
+// softmax(q k^T scale) v for q [*, L, E], k [*, S, E], v [*, S, F] with the same leading axes, fused.
+struct CoreOptions {
+  double scale = 1;
+  bool causal = false;
+};
+struct KeepingOptions : CoreOptions {
+  bool keep = false;
+};
+
+kernels::AttentionSizes core_sizes(const CoreOptions& o, Inputs in) {
+  const Dims &q = in[0].shape(), &k = in[1].shape(), &v = in[2].shape();
+  const size_t r = q.size();
+  bool fits = r >= 2 && k.size() == r && v.size() == r && q[r - 1] == k[r - 1] && k[r - 2] == v[r - 2];
+  int64_t heads = 1;
+  for (size_t i = 0; fits && i + 2 < r; ++i) {
+    fits = q[i] == k[i] && q[i] == v[i];
+    heads *= q[i];
+  }
+  if (!fits) fail("q ", q, ", k ", k, " and v ", v, " must be [*, L, E], [*, S, E] and [*, S, F]");
+  return {heads, q[r - 2], k[r - 2], q[r - 1], v[r - 1], o.scale, o.causal};
+}
+Dims core_shape(Inputs in) {
+  Dims y = in[0].shape();
+  y.back() = in[2].shape().back();
+  return y;
+}
+Tensor core_composite(const CoreOptions& o, const TensorList& in) {
+  Tensor s = matmul(in[0] * o.scale, transpose(in[1], -1, -2));
+  if (o.causal) {
+    const Tensor nothing = Tensor::scalar(-std::numeric_limits<double>::infinity(), s.dtype());
+    s = where(causal_mask(in[0].size(-2), in[1].size(-2)), s, nothing);
+  }
+  return matmul(softmax(s, -1), in[2]);
+}
+
+struct AttentionGrad {
+  struct Options : CoreOptions {
+    bool want_q = true, want_k = true, want_v = true;
+  };
+  static Schema schema() {
+    return op("attentionGrad", "The gradients of attentionCore, fused; those not wanted are empty.")
+        .in("q", Kind::floating, "as attentionCore's")
+        .saved()
+        .in("k", Kind::floating, "as attentionCore's")
+        .saved()
+        .in("v", Kind::floating, "as attentionCore's")
+        .saved()
+        .in("g", Kind::floating, "the cotangent of y")
+        .saved()
+        .in("weights", Kind::floating, "attentionCore's, saving the time to make them again")
+        .nondiff()
+        .optional()
+        .opt<CoreOptions, double>("scale", &Options::scale)
+        .opt<CoreOptions, bool>("causal", &Options::causal)
+        .opt("wantQ", &Options::want_q)
+        .opt("wantK", &Options::want_k)
+        .opt("wantV", &Options::want_v)
+        .out("gq")
+        .when("wantQ")
+        .out("gk")
+        .when("wantK")
+        .out("gv")
+        .when("wantV")
+        .internal();
+  }
+  static OutSpecs shape(const Options& o, Inputs in) {
+    const kernels::AttentionSizes sizes = core_sizes(o, in);
+    if (!(in[3].shape() == core_shape(in))) fail("g ", in[3].shape(), " must have shape ", core_shape(in));
+    if (in[4] && in[4].numel() != kernels::attention_weights(sizes))
+      fail("weights ", in[4].shape(), " must have ", kernels::attention_weights(sizes), " elements");
+    const DType t = in[0].dtype();
+    const auto spec = [&](bool wanted, const Tensor& x) { return OutSpec{wanted ? x.shape() : Dims{0}, t}; };
+    return {spec(o.want_q, in[0]), spec(o.want_k, in[1]), spec(o.want_v, in[2])};
+  }
+  static void forward(const Options& o, Inputs in, TensorList& out) {
+    const kernels::AttentionSizes sizes = core_sizes(o, in);
+    const Tensor q = in[0].contiguous(), k = in[1].contiguous(), v = in[2].contiguous(),
+                 g = in[3].contiguous(), weights = in[4] ? in[4].contiguous() : in[4];
+    visit_floating(q.dtype(), [&]<class T>() {
+      Workspace ws(kernels::attention_grad_workspace<T>(sizes));
+      kernels::attention_grad<T>(sizes, q.data<T>(), k.data<T>(), v.data<T>(), g.data<T>(),
+                                 weights ? weights.data<T>() : nullptr, o.want_q ? out[0].data<T>() : nullptr,
+                                 o.want_k ? out[1].data<T>() : nullptr, o.want_v ? out[2].data<T>() : nullptr,
+                                 ws.as());
+    });
+  }
+  static Grads vjp(const Options& o, const Saved& s, Cotangents v, Need need) {
+    TensorList wanted(3);
+    if (o.want_q) wanted[0] = v[0];
+    if (o.want_k) wanted[1] = v[1];
+    if (o.want_v) wanted[2] = v[2];
+    Grads grads = double_backward([&o](const TensorList& in) { return TensorList{core_composite(o, in)}; },
+                                  {s.in(0), s.in(1), s.in(2)}, {s.in(3)}, wanted, need);
+    grads.resize(5);
+    return grads;
+  }
+};
+OMNIGRAD_OP(AttentionGrad)
+
+struct AttentionCore {
+  using Options = KeepingOptions;
+  // More of them are made again in the gradient rather than kept.
+  static constexpr int64_t kKeptWeights = int64_t{1} << 22;
+
+  static Schema schema() {
+    return op("attentionCore", "softmax(q k^T scale) v over the last two axes.")
+        .in("q", Kind::floating, "[*, L, E]")
+        .saved()
+        .in("k", Kind::floating, "[*, S, E]")
+        .saved()
+        .in("v", Kind::floating, "[*, S, F]")
+        .saved()
+        .opt<CoreOptions, double>("scale", &Options::scale)
+        .opt<CoreOptions, bool>("causal", &Options::causal)
+        .opt("keep", &Options::keep, "leave the weights for the gradient, where they are few")
+        .out("y")
+        // A cache: the gradient is a function of q, k, v and g, and its own vjp makes them of q and k.
+        .out("weights")
+        .nondiff()
+        .saved()
+        .internal();
+  }
+  static OutSpecs shape(const Options& o, Inputs in) {
+    const int64_t weights = kernels::attention_weights(core_sizes(o, in));
+    const DType t = in[0].dtype();
+    return {{core_shape(in), t}, {Dims{o.keep && weights <= kKeptWeights ? weights : 0}, t}};
+  }
+  static void forward(const Options& o, Inputs in, TensorList& out) {
+    const kernels::AttentionSizes sizes = core_sizes(o, in);
+    const Tensor q = in[0].contiguous(), k = in[1].contiguous(), v = in[2].contiguous();
+    visit_floating(q.dtype(), [&]<class T>() {
+      Workspace ws(kernels::attention_workspace<T>(sizes));
+      kernels::attention<T>(sizes, q.data<T>(), k.data<T>(), v.data<T>(), out[0].data<T>(),
+                            out[1].numel() > 0 ? out[1].data<T>() : nullptr, ws.as());
+    });
+  }
+  static Grads vjp(const Options& o, const Saved& s, Cotangents g, Need need) {
+    AttentionGrad::Options options;
+    static_cast<CoreOptions&>(options) = o;
+    options.want_q = need[0], options.want_k = need[1], options.want_v = need[2];
+    const Tensor weights = s.out(1);
+    const TensorList t = apply<AttentionGrad>(
+        {s.in(0), s.in(1), s.in(2), g[0], weights.numel() > 0 ? weights : Tensor()}, options);
+    Grads grads(3);
+    for (size_t i = 0; i < 3; ++i)
+      if (need[i]) grads[i] = t[i];
+    return grads;
+  }
+};
+OMNIGRAD_OP(AttentionCore)
 
 struct ScaledDotProductAttention {
   struct Options {
@@ -75,19 +235,30 @@ struct ScaledDotProductAttention {
     merged[static_cast<size_t>(axis - 1)] = heads;
     return reshape(expand(unsqueeze(t, axis), spread), merged);
   }
-  // true where query i may see key j <= i.
-  static Tensor causal(int64_t queries, int64_t keys) {
-    const auto count = [](int64_t n) { return arange(0, static_cast<double>(n), 1, DType::int32); };
-    return ge(reshape(count(queries), {queries, 1}), count(keys));
+  // No mask, no dropout: the fused core, over leading axes that are written out.
+  static Tensor fused(const Options& o, double scale, const TensorList& in) {
+    Dims lead = broadcast_shapes(broadcast_shapes(leading(in[0]), leading(in[1])), leading(in[2]));
+    const auto spread = [&](const Tensor& t) {
+      Dims shape = lead;
+      shape.push_back(t.size(-2));
+      shape.push_back(t.size(-1));
+      return t.shape() == shape ? t : expand(t, shape);
+    };
+    AttentionCore::Options core;
+    core.scale = scale;
+    core.causal = o.isCausal;
+    for (const Tensor& t : in) core.keep |= grad_enabled() && t.requires_grad();
+    return apply<AttentionCore>({spread(in[0]), spread(in[1]), spread(in[2])}, core)[0];
   }
   static TensorList compose(const Options& o, Inputs in) {
     const Tensor& q = in[0];
     const int64_t heads = o.enableGqa ? q.size(-3) : 0;
     const Tensor k = with_heads(o, in[1], heads), v = with_heads(o, in[2], heads);
     const double scale = o.scale.value_or(1 / std::sqrt(static_cast<double>(q.size(-1))));
+    if (!in[3] && o.dropoutP == 0) return {fused(o, scale, {q, k, v})};
     Tensor s = matmul(q * scale, transpose(k, -1, -2));
     const Tensor nothing = Tensor::scalar(-std::numeric_limits<double>::infinity(), q.dtype());
-    if (o.isCausal) s = where(causal(q.size(-2), k.size(-2)), s, nothing);
+    if (o.isCausal) s = where(causal_mask(q.size(-2), k.size(-2)), s, nothing);
     if (in[3]) s = in[3].dtype() == DType::boolean ? where(in[3], s, nothing) : s + in[3];
     Tensor p;
     if (in[3] && k.size(-2) > 0) {

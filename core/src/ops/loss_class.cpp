@@ -1,5 +1,6 @@
 // Losses of classification: cross-entropy and its kin. Composites, differentiable to any order in whatever
-// they depend on.
+// they depend on; of class indices without weights the cross-entropy itself is fused.
+#include "ops/cross_entropy.h"
 #include "ops/loss_reduce.h"
 
 namespace omnigrad {
@@ -72,7 +73,21 @@ struct CrossEntropy {
     return reshape(weight, shape);
   }
   static TensorList compose(const Options& o, Inputs in) {
-    return {of_log_probabilities(o, log_softmax(in[0], class_axis(in[0])), in)};
+    const int64_t axis = class_axis(in[0]);
+    if (is_floating(in[1].dtype()) || in[2] || o.labelSmoothing != 0)
+      return {of_log_probabilities(o, log_softmax(in[0], axis), in)};
+    const Tensor each = cross_entropy_each(in[0], in[1], axis, o.ignoreIndex);
+    if (o.reduction != Reduction::mean) return {reduce(each, o.reduction)};
+    return {sum(each) / static_cast<double>(counted(in[1], o.ignoreIndex))};
+  }
+  // Targets that are not ignored.
+  static int64_t counted(const Tensor& target, int64_t ignored) {
+    const Tensor t = target.contiguous();
+    int64_t n = t.numel();
+    visit_index(t.dtype(), [&]<class I>() {
+      for (int64_t i = 0; i < t.numel(); ++i) n -= static_cast<int64_t>(t.data<I>()[i]) == ignored;
+    });
+    return n;
   }
   static Tensor of_log_probabilities(const Options& o, const Tensor& log_p, Inputs in) {
     const int64_t axis = class_axis(in[0]);

@@ -1,5 +1,5 @@
-// The fused normalisation and its gradient as ops. Statistics are never saved: the gradient op makes them
-// again from x, and its own vjp goes through the composite.
+// The fused normalisation and its gradient as ops. The gradient op takes forward's statistics as a cache: as
+// a function it depends on x, weight and g alone, and its own vjp goes through the composite of those.
 #include "ops/norm_groups.h"
 
 #include "kernels/reduce.h"
@@ -72,7 +72,13 @@ struct NormGroupsGrad {
                    .optional()
                    .saved()
                    .in("g", Kind::floating, "the cotangent of y")
-                   .saved())
+                   .saved()
+                   .in("mean", Kind::floating, "normGroups', saving the time to make it again")
+                   .nondiff()
+                   .optional()
+                   .in("variance", Kind::floating, "with mean")
+                   .nondiff()
+                   .optional())
         .opt("wantX", &Options::want_x)
         .opt("wantWeight", &Options::want_weight)
         .opt("wantBias", &Options::want_bias)
@@ -88,6 +94,8 @@ struct NormGroupsGrad {
     check_sizes(o, in[0]);
     check_weight("weight", in[1], o);
     if (!(in[2].shape() == in[0].shape())) fail("g ", in[2].shape(), " must have x's shape ", in[0].shape());
+    for (size_t i : {size_t{3}, size_t{4}})
+      if (in[i] && in[i].numel() != o.groups) fail("statistics ", in[i].shape(), " must be of ", o.groups);
     const DType t = in[0].dtype();
     const Dims weights{o.period, o.per};
     return {{o.want_x ? in[0].shape() : Dims{0}, t},
@@ -95,7 +103,8 @@ struct NormGroupsGrad {
             {o.want_bias ? weights : Dims{0}, t}};
   }
   static void forward(const Options& o, Inputs in, TensorList& out) {
-    const Tensor x = in[0].contiguous(), weight = packed(in[1]), g = in[2].contiguous();
+    const Tensor x = in[0].contiguous(), weight = packed(in[1]), g = in[2].contiguous(), mean = packed(in[3]),
+                 variance = mean ? packed(in[4]) : mean;
     const int64_t block = kernels::norm_groups_per_part(o), rows = (o.groups + block - 1) / block;
     const bool want_weight = o.want_weight && weight;
     Tensor weight_parts, bias_parts;
@@ -104,7 +113,8 @@ struct NormGroupsGrad {
     visit_floating(x.dtype(), [&]<class T>() {
       kernels::normalize_groups_grad<T>(
           o, x.data<T>(), data_of<T>(weight), g.data<T>(), o.want_x ? out[0].data<T>() : nullptr,
-          want_weight ? weight_parts.data<T>() : nullptr, o.want_bias ? bias_parts.data<T>() : nullptr);
+          want_weight ? weight_parts.data<T>() : nullptr, o.want_bias ? bias_parts.data<T>() : nullptr,
+          variance ? data_of<T>(mean) : nullptr, data_of<T>(variance));
     });
     const auto total = [&](const Tensor& parts, const Tensor& to) {
       const int64_t n = rows / o.period, inner = o.period * o.per;
@@ -128,6 +138,7 @@ struct NormGroupsGrad {
       const Tensor gg = reshape(expand(reshape(v[2], {o.period, o.per, 1}), spread), g.shape());
       grads[2] = grads[2] ? grads[2] + gg : gg;
     }
+    grads.resize(5);
     return grads;
   }
 };
@@ -149,8 +160,10 @@ struct NormGroups {
         .out("y")
         .out("mean")
         .nondiff()
+        .saved()
         .out("variance")
         .nondiff()
+        .saved()
         .internal();
   }
   static OutSpecs shape(const Options& o, Inputs in) {
@@ -171,7 +184,7 @@ struct NormGroups {
     NormGroupsGrad::Options options;
     static_cast<NormGroupsOptions&>(options) = o;
     options.want_x = need[0], options.want_weight = need[1], options.want_bias = need[2];
-    const TensorList t = apply<NormGroupsGrad>({s.in(0), s.in(1), g[0]}, options);
+    const TensorList t = apply<NormGroupsGrad>({s.in(0), s.in(1), g[0], s.out(1), s.out(2)}, options);
     Grads grads(3);
     if (need[0]) grads[0] = t[0];
     if (need[1]) grads[1] = t[1];

@@ -1,13 +1,16 @@
 // Recurrent layers as PyTorch defines them: rnn, lstm and gru, of several layers, in one or both directions,
-// over sequences of different lengths. Composites, so differentiable to any order: the inputs of all steps
-// are projected in one product, and each step adds one small product and the cell.
+// over sequences of different lengths. The inputs of all steps are projected in one product; the recurrence
+// is fused (recurrence.h), step by step in differentiable ops where lengths differ.
 #include <string>
 
 #include "omnigrad/ops.h"
 #include "ops/alignment.h"
+#include "ops/recurrence.h"
 
 namespace omnigrad {
 namespace {
+
+using kernels::Cell;
 
 struct RnnOptions {
   int64_t numLayers = 1;
@@ -92,28 +95,23 @@ TensorList steps(const Tensor& x, int64_t dim) {
   for (Tensor& t : parts) t = squeeze(t, dim);
   return parts;
 }
-// The equal parts of a step's gates.
-TensorList gates_of(const Tensor& x, size_t count) {
-  return split(x, Dims(count, x.size(-1) / static_cast<int64_t>(count)), -1);
-}
-
 struct Weights {
   Tensor input, hidden, input_bias, hidden_bias;
 };
 
 // One direction of one layer over x [time, batch, features]; `state` becomes the last one.
-template <class Cell>
-Tensor run(const Cell& cell, const Sizes& sizes, const Tensor& x, const Weights& w, State& state,
-           bool reverse) {
+Tensor run(Cell cell, const Sizes& sizes, const Tensor& x, const Weights& w, State& state, bool reverse) {
   // Where nothing comes between the biases, they are added up once.
-  const bool joined = Cell::kJoinedBias && w.input_bias;
-  const TensorList inputs =
-      steps(linear(x, w.input, joined ? w.input_bias + w.hidden_bias : w.input_bias), 0);
+  const bool joined = cell != Cell::gru && w.input_bias;
+  const Tensor hidden_bias = joined ? Tensor() : w.hidden_bias;
+  const Tensor a = linear(x, w.input, joined ? w.input_bias + w.hidden_bias : w.input_bias);
+  if (sizes.lengths.empty()) return recurrence({cell, reverse}, a, w.hidden, hidden_bias, state);
+  const TensorList inputs = steps(a, 0);
   TensorList outputs(static_cast<size_t>(sizes.time));
   for (int64_t i = 0; i < sizes.time; ++i) {
     const int64_t t = reverse ? sizes.time - 1 - i : i;
     const auto at = static_cast<size_t>(t);
-    State next = cell.step(inputs[at], linear(state[0], w.hidden, joined ? Tensor() : w.hidden_bias), state);
+    State next = cell_step(cell, inputs[at], linear(state[0], w.hidden, hidden_bias), state);
     outputs[at] = next[0];
     if (const Tensor running = sizes.running(t)) {
       for (size_t k = 0; k < state.size(); ++k) next[k] = where(running, next[k], state[k]);
@@ -124,9 +122,9 @@ Tensor run(const Cell& cell, const Sizes& sizes, const Tensor& x, const Weights&
   return reshape(cat(outputs, 0), {sizes.time, sizes.batch, sizes.hidden});
 }
 
-template <class Cell>
-TensorList recurrent(const Cell& cell, const RnnOptions& o, Inputs in) {
-  const Sizes sizes(o, in, Cell::kStates, Cell::kGates);
+TensorList recurrent(Cell cell, const RnnOptions& o, Inputs in) {
+  const size_t states = cell == Cell::lstm ? 2 : 1;
+  const Sizes sizes(o, in, states, kernels::RecurrentSizes{cell}.gates());
   Tensor x = in[0];
   if (!sizes.batched) {
     x = unsqueeze(x, 1);
@@ -134,8 +132,8 @@ TensorList recurrent(const Cell& cell, const RnnOptions& o, Inputs in) {
     x = transpose(x, 0, 1);
   }
   const size_t cells = static_cast<size_t>(o.numLayers) * o.directions();
-  TensorList initial[Cell::kStates], last[Cell::kStates];
-  for (size_t k = 0; k < Cell::kStates; ++k) {
+  TensorList initial[2], last[2];
+  for (size_t k = 0; k < states; ++k) {
     if (in[k + 1]) {
       initial[k] = steps(sizes.batched ? in[k + 1] : unsqueeze(in[k + 1], 1), 0);
     } else {
@@ -148,9 +146,9 @@ TensorList recurrent(const Cell& cell, const RnnOptions& o, Inputs in) {
       const size_t w = sizes.first_weight + i * o.weights();
       const Weights weights{in[w], in[w + 1], o.bias ? in[w + 2] : Tensor(), o.bias ? in[w + 3] : Tensor()};
       State state;
-      for (const TensorList& part : initial) state.push_back(part[i]);
+      for (size_t k = 0; k < states; ++k) state.push_back(initial[k][i]);
       sides.push_back(run(cell, sizes, x, weights, state, d == 1));
-      for (size_t k = 0; k < Cell::kStates; ++k) last[k].push_back(state[k]);
+      for (size_t k = 0; k < states; ++k) last[k].push_back(state[k]);
     }
     x = sides.size() == 1 ? sides[0] : cat(sides, -1);
   }
@@ -160,10 +158,10 @@ TensorList recurrent(const Cell& cell, const RnnOptions& o, Inputs in) {
     x = transpose(x, 0, 1);
   }
   TensorList out{x};
-  for (const TensorList& part : last) {
+  for (size_t k = 0; k < states; ++k) {
     Dims shape{static_cast<int64_t>(cells), sizes.batch, sizes.hidden};
     if (!sizes.batched) shape.erase(1);
-    out.push_back(reshape(cat(part, 0), shape));
+    out.push_back(reshape(cat(last[k], 0), shape));
   }
   return out;
 }
@@ -198,15 +196,6 @@ struct Rnn {
   struct Options : RnnOptions {
     enum class Nonlinearity { tanh, relu } nonlinearity = Nonlinearity::tanh;
   };
-  struct Cell {
-    static constexpr size_t kStates = 1;
-    static constexpr int64_t kGates = 1;
-    static constexpr bool kJoinedBias = true;
-    bool rectified;
-    State step(const Tensor& x, const Tensor& h, const State&) const {
-      return {rectified ? relu(x + h) : omnigrad::tanh(x + h)};
-    }
-  };
   static Schema schema() {
     return layers<Options>(leading("rnn", "Elman's recurrent layers: h' = tanh(Wx + b + Uh + c), or relu."),
                            "")
@@ -214,23 +203,13 @@ struct Rnn {
   }
   static OutSpecs shape(const Options& o, Inputs in) { return Sizes(o, in, 1, 1).outputs(o, in, 1); }
   static TensorList compose(const Options& o, Inputs in) {
-    return recurrent(Cell{o.nonlinearity == Options::Nonlinearity::relu}, o, in);
+    return recurrent(o.nonlinearity == Options::Nonlinearity::relu ? Cell::relu : Cell::tanh, o, in);
   }
 };
 OMNIGRAD_OP(Rnn)
 
 struct Lstm {
   using Options = RnnOptions;
-  struct Cell {
-    static constexpr size_t kStates = 2;
-    static constexpr int64_t kGates = 4;
-    static constexpr bool kJoinedBias = true;
-    static State step(const Tensor& x, const Tensor& h, const State& state) {
-      const TensorList g = gates_of(x + h, 4);
-      const Tensor c = sigmoid(g[1]) * state[1] + sigmoid(g[0]) * omnigrad::tanh(g[2]);
-      return {sigmoid(g[3]) * omnigrad::tanh(c), c};
-    }
-  };
   static Schema schema() {
     return layers<Options>(
                leading("lstm",
@@ -242,22 +221,12 @@ struct Lstm {
         .out("cn");
   }
   static OutSpecs shape(const Options& o, Inputs in) { return Sizes(o, in, 2, 4).outputs(o, in, 2); }
-  static TensorList compose(const Options& o, Inputs in) { return recurrent(Cell{}, o, in); }
+  static TensorList compose(const Options& o, Inputs in) { return recurrent(Cell::lstm, o, in); }
 };
 OMNIGRAD_OP(Lstm)
 
 struct Gru {
   using Options = RnnOptions;
-  struct Cell {
-    static constexpr size_t kStates = 1;
-    static constexpr int64_t kGates = 3;
-    static constexpr bool kJoinedBias = false;
-    static State step(const Tensor& x, const Tensor& h, const State& state) {
-      const TensorList a = gates_of(x, 3), b = gates_of(h, 3);
-      const Tensor n = omnigrad::tanh(a[2] + sigmoid(a[0] + b[0]) * b[2]);
-      return {n + sigmoid(a[1] + b[1]) * (state[0] - n)};
-    }
-  };
   static Schema schema() {
     return layers<Options>(
         leading(
@@ -266,7 +235,7 @@ struct Gru {
         "3 ");
   }
   static OutSpecs shape(const Options& o, Inputs in) { return Sizes(o, in, 1, 3).outputs(o, in, 1); }
-  static TensorList compose(const Options& o, Inputs in) { return recurrent(Cell{}, o, in); }
+  static TensorList compose(const Options& o, Inputs in) { return recurrent(Cell::gru, o, in); }
 };
 OMNIGRAD_OP(Gru)
 

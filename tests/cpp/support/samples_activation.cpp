@@ -84,6 +84,10 @@ void add_activation_samples(SampleTable& t) {
   t["gelu"] = [](Gen& g) {
     return Call("gelu", {g.tensor(g.shape(0, 3))}).set("approximate", g.integer(0, 1));
   };
+  t["activationGrad"] = [](Gen& g) {
+    const Dims shape = g.shape(0, 3);
+    return Call("activationGrad", {g.tensor(shape), g.tensor(shape)}).set("kind", g.integer(0, 3));
+  };
   t["elu"] = with_number("elu", "alpha", 0.2, 2);
   t["celu"] = with_number("celu", "alpha", 0.5, 2);
   t["leakyRelu"] = with_number("leakyRelu", "negativeSlope", 0, 0.5);

@@ -11,6 +11,28 @@ Sampler softmax(const char* name) {
   };
 }
 
+Sampler softmax_grad(const char* name) {
+  return [=](Gen& g) {
+    const Dims shape = g.shape(1, 4);
+    return Call(name, {g.tensor(shape), g.tensor(shape)}).set("dim", g.dim_of(shape));
+  };
+}
+
+Sampler cross_entropy_each(const char* name) {
+  return [=](Gen& g) {
+    const int64_t classes = g.integer(1, 6), axis = g.integer(0, 1);
+    Dims x = axis == 0 ? Dims{classes} : Dims{g.size(3), classes}, rows = axis == 0 ? Dims{} : Dims{x[0]};
+    for (int64_t i = g.integer(0, 2); i > 0; --i) {
+      const int64_t n = g.size(3);
+      x.push_back(n);
+      rows.push_back(n);
+    }
+    Call c(name, {g.tensor(x), g.index(rows, classes)});
+    if (c.op().name == "crossEntropyEachGrad") c.inputs.push_back(g.tensor(rows));
+    return c.set("axis", axis).set("ignored", g.pick<int64_t>({-100, 0}));
+  };
+}
+
 Call reduced(Gen& g, Call c) { return c.set("reduction", g.integer(0, 2)); }
 Dims some_shape(Gen& g, int64_t least_rank = 0) { return g.sizes(g.integer(least_rank, 3), 1, 4); }
 
@@ -152,6 +174,10 @@ Call cross_entropy(Gen& g) {
 void add_loss_samples(SampleTable& t) {
   t["softmax"] = softmax("softmax");
   t["logSoftmax"] = softmax("logSoftmax");
+  t["crossEntropyEach"] = cross_entropy_each("crossEntropyEach");
+  t["crossEntropyEachGrad"] = cross_entropy_each("crossEntropyEachGrad");
+  t["softmaxGrad"] = softmax_grad("softmaxGrad");
+  t["logSoftmaxGrad"] = softmax_grad("logSoftmaxGrad");
   for (const char* name : {"mseLoss", "l1Loss", "smoothL1Loss", "huberLoss", "softMarginLoss"})
     t[name] = pair(name);
   t["lpLoss"] = lp_loss;

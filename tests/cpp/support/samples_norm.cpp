@@ -59,7 +59,10 @@ Call norm_groups(Gen& g, const char* name) {
   const Dims shape{outer, groups, inner};
   Call c(name, {g.away(shape, 0.3), maybe(g, g.tensor({period, per}))});
   if (c.op().name == "normGroups") c.inputs.push_back(maybe(g, g.tensor({period, per})));
-  if (c.op().name == "normGroupsGrad") c.inputs.push_back(g.tensor(shape));
+  if (c.op().name == "normGroupsGrad") {
+    c.inputs.push_back(g.tensor(shape));
+    c.inputs.resize(5);
+  }
   return c.set("outer", outer)
       .set("groups", groups)
       .set("inner", inner)
@@ -119,6 +122,25 @@ Call attention(Gen& g) {
       .set("dropoutP", g.pick({0.0, 0.0, 0.3}))
       .set("seed", g.integer(0, 100));
 }
+Sampler attention_core(const char* name) {
+  return [=](Gen& g) {
+    const Dims lead = g.sizes(g.integer(0, 2), 1, 2);
+    const int64_t queries = g.integer(1, 6), keys = g.integer(1, 6), features = g.integer(1, 3),
+                  values = g.integer(1, 3);
+    const auto tensor = [&](int64_t length, int64_t width) {
+      Dims shape = lead;
+      shape.push_back(length);
+      shape.push_back(width);
+      return g.tensor(shape);
+    };
+    Call c(name, {tensor(queries, features), tensor(keys, features), tensor(keys, values)});
+    c.set("scale", g.real(0.2, 1)).set("causal", g.chance());
+    if (c.op().name == "attentionCore") return c.set("keep", g.chance());
+    c.inputs.push_back(tensor(queries, values));
+    c.inputs.push_back(Tensor());
+    return c;
+  };
+}
 Call rotary(Gen& g) {
   Dims shape = g.shape(1, 3);
   const int64_t half = g.integer(1, 3), length = shape.back();
@@ -176,6 +198,8 @@ void add_norm_samples(SampleTable& t) {
   t["normalize"] = normalize;
   t["weightNorm"] = weight_norm;
   t["scaledDotProductAttention"] = attention;
+  t["attentionCore"] = attention_core("attentionCore");
+  t["attentionGrad"] = attention_core("attentionGrad");
   t["rotaryEmbedding"] = rotary;
   t["dropout"] = dropout("dropout", 0);
   t["dropoutMap"] = dropout("dropoutMap", 0);

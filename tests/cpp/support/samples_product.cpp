@@ -25,6 +25,10 @@ Call linear(Gen& g) {
   return Call("linear", {g.tensor(x), g.tensor({out, in}), g.chance() ? g.tensor({out}) : Tensor()});
 }
 
+Sampler linear_activation(const char* name) {
+  return [=](Gen& g) { return Call(name, linear(g).inputs).set("activation", g.integer(0, 4)); };
+}
+
 Dims concat(int64_t a, int64_t b, const Dims& rest) {
   Dims d{a, b};
   d.append(rest.begin(), rest.end());
@@ -155,6 +159,8 @@ Call deform_conv_grad(Gen& g) {
 void add_product_samples(SampleTable& t) {
   t["matmul"] = matmul;
   t["linear"] = linear;
+  t["linearThen"] = linear_activation("linearThen");
+  t["linearActivation"] = linear_activation("linearActivation");
   t["conv"] = conv;
   t["convInputGrad"] = conv_input_grad;
   t["convWeightGrad"] = conv_weight_grad;

@@ -126,6 +126,30 @@ Sampler recurrent(const char* name, int64_t gates) {
   };
 }
 
+// What rnn, lstm and gru are made of.
+Call recurrence(Gen& g) {
+  const char* cell = g.pick({"tanh", "relu", "lstm", "gru"});
+  const bool lstm = cell == std::string("lstm"), gru = cell == std::string("gru");
+  const int64_t gates = lstm  ? 4
+                        : gru ? 3
+                              : 1,
+                time = g.integer(1, 3), batch = g.integer(1, 3), hidden = g.integer(1, 3);
+  const Dims state{batch, hidden};
+  Call c("recurrence", {g.tensor({time, batch, gates * hidden}), g.tensor(state),
+                        lstm ? g.tensor(state) : Tensor(), g.tensor({gates * hidden, hidden}, -1, 1),
+                        gru || g.chance(0.3) ? g.tensor({gates * hidden}, -1, 1) : Tensor()});
+  return c.choose("cell", cell).set("reverse", g.chance()).set("keep", g.chance());
+}
+Call recurrence_grad(Gen& g) {
+  const Call c = recurrence(g);
+  const TensorList out = c.run();
+  Call grad("recurrenceGrad", c.inputs);
+  grad.inputs.push_back(g.tensor(out[0].shape()));
+  grad.inputs.push_back(c.inputs[2] && g.chance(0.8) ? g.tensor(out[1].shape()) : Tensor());
+  grad.inputs.resize(9);
+  return grad.set("cell", c.get("cell")).set("reverse", c.get("reverse"));
+}
+
 }  // namespace
 
 void add_sequence_samples(SampleTable& t) {
@@ -135,6 +159,8 @@ void add_sequence_samples(SampleTable& t) {
   t["rnntLoss"] = rnnt_loss;
   t["transducer"] = transducer("transducer", false);
   t["transducerGrad"] = transducer("transducerGrad", true);
+  t["recurrence"] = recurrence;
+  t["recurrenceGrad"] = recurrence_grad;
   t["rnn"] = recurrent("rnn", 1);
   t["lstm"] = recurrent("lstm", 4);
   t["gru"] = recurrent("gru", 3);

@@ -59,6 +59,18 @@ Call max_pool(Gen& g) {
   Call c("maxPool", {g.distinct(planes(g, w.in))});
   return w.set(c, g).set("returnIndices", g.chance());
 }
+Call max_pool_windows(Gen& g) {
+  const Windows w(g);
+  Call c("maxPoolWindows", {g.distinct(planes(g, w.in))});
+  return w.set(c, g);
+}
+Call max_pool_2x2(Gen& g) {
+  return Call("maxPool2x2", {g.distinct({g.size(2), g.integer(1, 3), g.integer(2, 5), g.integer(2, 9)})});
+}
+Call max_pool_2x2_grad(Gen& g) {
+  const Dims x{g.size(2), g.integer(1, 3), g.integer(2, 5), g.integer(2, 9)};
+  return Call("maxPool2x2Grad", {g.distinct(x), g.tensor({x[0], x[1], x[2] / 2, x[3] / 2})});
+}
 Sampler adaptive(const char* name) {
   return [=](Gen& g) {
     const int64_t axes = g.integer(1, 3);
@@ -107,6 +119,9 @@ void add_spatial_samples(SampleTable& t) {
   t["resampleAdjoint"] = resample("resampleAdjoint", true);
   t["avgPool"] = avg_pool;
   t["maxPool"] = max_pool;
+  t["maxPoolWindows"] = max_pool_windows;
+  t["maxPool2x2"] = max_pool_2x2;
+  t["maxPool2x2Grad"] = max_pool_2x2_grad;
   t["adaptiveAvgPool"] = adaptive("adaptiveAvgPool");
   t["adaptiveMaxPool"] = adaptive("adaptiveMaxPool");
   t["planeGather"] = plane_gather;
