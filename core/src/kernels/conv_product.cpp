@@ -2,6 +2,7 @@
 // packed once per call, the image once per block of positions, straight into the micro-kernel's layout.
 #include "../parallel/parallel.h"
 #include "conv_gather.h"
+#include "winograd.h"
 
 namespace omnigrad::kernels {
 namespace {
@@ -256,6 +257,7 @@ bool classes_complete(const ConvShape& s) {
 
 template <class T>
 size_t conv_forward_workspace(const ConvShape& s) {
+  if (sizeof(T) == 4 && winograd_forward_pays(s)) return winograd_forward_workspace(s);
   const Gather g = forward_gather(s);
   return forward_product<T>(s, g).workspace();
 }
@@ -263,6 +265,9 @@ size_t conv_forward_workspace(const ConvShape& s) {
 template <class T>
 void conv_forward(const ConvShape& s, const T* x, const T* weight, const T* bias, T* y,
                   void* workspace) noexcept {
+  if constexpr (sizeof(T) == 4) {
+    if (winograd_forward_pays(s)) return winograd_forward(s, x, weight, bias, y, workspace);
+  }
   const Gather g = forward_gather(s);
   const int64_t channels = s.in_channels / s.groups, taps = kernel_size(s);
   const WeightView<T> view{weight, s.out_channels / s.groups * channels * taps, channels * taps, taps};
@@ -271,6 +276,7 @@ void conv_forward(const ConvShape& s, const T* x, const T* weight, const T* bias
 
 template <class T>
 size_t conv_input_grad_workspace(const ConvShape& s) {
+  if (sizeof(T) == 4 && winograd_input_grad_pays(s)) return winograd_input_grad_workspace(s);
   size_t most = 0;
   for_classes(s, [&](const Gather& g) {
     const size_t bytes = input_grad_product<T>(s, g).workspace();
@@ -281,6 +287,9 @@ size_t conv_input_grad_workspace(const ConvShape& s) {
 
 template <class T>
 void conv_input_grad(const ConvShape& s, const T* gy, const T* weight, T* gx, void* workspace) noexcept {
+  if constexpr (sizeof(T) == 4) {
+    if (winograd_input_grad_pays(s)) return winograd_input_grad(s, gy, weight, gx, workspace);
+  }
   int64_t total = s.batch * s.in_channels;
   for (int i = 0; i < s.rank; ++i) total *= s.in[i];
   if (total == 0) return;

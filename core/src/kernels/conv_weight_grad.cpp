@@ -3,6 +3,7 @@
 // partial sums are added in order. Slices and blocks depend on sizes alone.
 #include "../parallel/parallel.h"
 #include "conv_gather.h"
+#include "winograd.h"
 
 namespace omnigrad::kernels {
 namespace {
@@ -242,11 +243,15 @@ class WeightGrad {
 
 template <class T>
 size_t conv_weight_grad_workspace(const ConvShape& s) {
+  if (sizeof(T) == 4 && winograd_weight_grad_pays(s)) return winograd_weight_grad_workspace(s);
   return WeightGrad<T>(s).workspace();
 }
 
 template <class T>
 void conv_weight_grad(const ConvShape& s, const T* gy, const T* x, T* gw, void* workspace) noexcept {
+  if constexpr (sizeof(T) == 4) {
+    if (winograd_weight_grad_pays(s)) return winograd_weight_grad(s, gy, x, gw, workspace);
+  }
   WeightGrad<T>(s).run(gy, x, gw, workspace);
 }
 

@@ -27,15 +27,15 @@ struct Tile {
   Vec<T> v[kTileRows][2];
 };
 
-// Sum over k of a_i[k * a_step] * b[k * b_step + j], in k order from zero. Packed panels pass constant steps,
+// Adds to the tile, for k in order, a_i[k * a_step] * b[k * b_step + j]. Packed panels pass constant steps,
 // which become immediate offsets; an operand that is read once or twice is cheaper read where it lies.
 template <class T>
-[[gnu::always_inline]] inline Tile<T> multiply(const T* a0, const T* a1, const T* a2, const T* a3,
-                                               ptrdiff_t a_step, const T* b, ptrdiff_t b_step,
-                                               ptrdiff_t depth) {
+[[gnu::always_inline]] inline void accumulate(Tile<T>& t, const T* a0, const T* a1, const T* a2, const T* a3,
+                                              ptrdiff_t a_step, const T* b, ptrdiff_t b_step,
+                                              ptrdiff_t depth) {
   constexpr int kL = kLanes<T>;
-  const Vec<T> zero{};
-  Vec<T> c00 = zero, c01 = zero, c10 = zero, c11 = zero, c20 = zero, c21 = zero, c30 = zero, c31 = zero;
+  Vec<T> c00 = t.v[0][0], c01 = t.v[0][1], c10 = t.v[1][0], c11 = t.v[1][1];
+  Vec<T> c20 = t.v[2][0], c21 = t.v[2][1], c30 = t.v[3][0], c31 = t.v[3][1];
   for (ptrdiff_t k = 0; k < depth; ++k) {
     const Vec<T> b0 = load(b), b1 = load(b + kL);
     Vec<T> x = splat(*a0);
@@ -52,7 +52,35 @@ template <class T>
     c31 += x * b1;
     a0 += a_step, a1 += a_step, a2 += a_step, a3 += a_step, b += b_step;
   }
-  return {{{c00, c01}, {c10, c11}, {c20, c21}, {c30, c31}}};
+  t = {{{c00, c01}, {c10, c11}, {c20, c21}, {c30, c31}}};
+}
+
+template <class T>
+[[gnu::always_inline]] inline Tile<T> multiply(const T* a0, const T* a1, const T* a2, const T* a3,
+                                               ptrdiff_t a_step, const T* b, ptrdiff_t b_step,
+                                               ptrdiff_t depth) {
+  Tile<T> t{};
+  accumulate(t, a0, a1, a2, a3, a_step, b, b_step, depth);
+  return t;
+}
+
+// A product whose depth lies in pieces: at these offsets of both operands.
+struct Segment {
+  int64_t a, b, depth;
+};
+
+// Row i of the tile reads a[i * a_row + k * a_step].
+template <class T>
+[[gnu::always_inline]] inline Tile<T> multiply_segments(const T* a, ptrdiff_t a_row, ptrdiff_t a_step,
+                                                        const T* b, ptrdiff_t b_step, const Segment* segments,
+                                                        int64_t count) {
+  Tile<T> t{};
+  for (int64_t i = 0; i < count; ++i) {
+    const T* p = a + segments[i].a;
+    accumulate(t, p, p + a_row, p + 2 * a_row, p + 3 * a_row, a_step, b + segments[i].b, b_step,
+               segments[i].depth);
+  }
+  return t;
 }
 
 template <class T>

@@ -1,0 +1,283 @@
+// Winograd forward and input gradient. A task is a block of tiles: its evaluations, the 36 products of them
+// with the evaluated weight, and the outputs. All leading taps of a product are summed in registers.
+#include "winograd.h"
+
+#include "winograd_plan.h"
+#include "workers.h"
+
+namespace omnigrad::kernels {
+namespace {
+
+constexpr int kL = 4;                  // channels in a vector
+constexpr int kNR = kTileCols<float>;  // channels in a panel of the weight
+constexpr ptrdiff_t kSkew = 16;        // floats between points, so that they do not fall on one cache set
+
+// Element (dest, source, tap, 3x3) of the weight, and whether the 3x3 is turned about.
+struct WeightView {
+  const float* data;
+  int64_t group, dest, source;
+  bool turned;
+};
+
+class WinogradProduct {
+ public:
+  explicit WinogradProduct(const WinogradPlan& p)
+      : p_(p),
+        depth_(round_up(p.sources, kL)),
+        panels_(ceil_div(p.dests, kNR)),
+        blocks_(p, kWinogradSize * (depth_ + round_up(p.dests, kNR) * (p.folded ? 0 : 1)),
+                p.folded ? p.source_planes : p.dest_planes) {
+    serial_ = p.direct_work() <= kSerialWork;
+    const int64_t blocks = p.groups * blocks_.count();
+    splits_ = serial_ || blocks >= WinogradBlocks::kWantedBlocks
+                  ? 1
+                  : smaller(ceil_div(panels_, kNR), ceil_div(WinogradBlocks::kWantedBlocks, blocks));
+    width_ = ceil_div(panels_, splits_) * kNR;
+    tasks_ = blocks * splits_;
+    workers_ = worker_count(tasks_, serial_);
+    pitch_ = blocks_.most_rows() * p.tile_cols;
+    if (p.folded) pitch_ = round_up(pitch_, kTileRows);
+    const int64_t source_tiles = round_up(blocks_.most_images() * p.source_planes * pitch_, kTileRows);
+    const int64_t dest_tiles =
+        p.folded ? pitch_ : round_up(blocks_.most_images() * p.dest_planes * pitch_, kTileRows);
+    source_step_ = source_tiles * depth_ + kSkew;
+    dest_step_ = dest_tiles * width_ + kSkew;
+  }
+
+  size_t workspace() const {
+    return Arena::bytes<float>(weight_floats()) + Arena::bytes<float>(p_.source_image().zero_floats()) +
+           static_cast<size_t>(workers_) * worker_bytes();
+  }
+
+  void run(const float* source, const WeightView& weight, const float* bias, float* dest, void* workspace) {
+    source_ = source, bias_ = bias, dest_ = dest;
+    Arena arena(workspace);
+    weight_ = arena.take<float>(weight_floats());
+    const int64_t zero_floats = p_.source_image().zero_floats();
+    float* const zeros = arena.take<float>(zero_floats);
+    for (int64_t i = 0; i < zero_floats; ++i) zeros[i] = 0;
+    zeros_ = zeros;
+    evaluate_weight(weight);
+    char* const scratch = arena.take<char>(0);
+    for_tasks(tasks_, workers_, [&](int64_t task, int64_t worker) noexcept {
+      run_task(task, scratch + static_cast<size_t>(worker) * worker_bytes());
+    });
+  }
+
+ private:
+  int64_t panel_floats() const { return p_.taps * p_.sources * kNR; }
+  int64_t weight_floats() const { return p_.groups * kWinogradSize * panels_ * panel_floats(); }
+  size_t worker_bytes() const {
+    return Arena::bytes<float>(kWinogradSize * source_step_) +
+           Arena::bytes<float>(kWinogradSize * dest_step_) +
+           Arena::bytes<float>(p_.source_image().line_floats()) + Arena::bytes<Segment>(p_.taps);
+  }
+
+  // To [group][point][panel][tap][source][8]; missing rows are zero.
+  void evaluate_weight(const WeightView& w) const {
+    const int64_t point_step = panels_ * panel_floats();
+    parallel::parallel_for(
+        p_.groups * panels_, serial_ ? p_.groups * panels_ : 1, [&](int64_t begin, int64_t end) noexcept {
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t group = i / panels_, panel = i % panels_;
+            for (int h = 0; h < kNR; h += kL) {
+              const int64_t row = panel * kNR + h;
+              const int have = static_cast<int>(larger(0, smaller(kL, p_.dests - row)));
+              const float* const src = w.data + group * w.group + row * w.dest;
+              float* dst = weight_ + group * kWinogradSize * point_step + panel * panel_floats() + h;
+              for (int64_t t = 0; t < p_.taps; ++t)
+                for (int64_t c = 0; c < p_.sources; ++c, dst += kNR)
+                  evaluate_kernels(src + c * w.source + t * 9, w.dest, have, w.turned, dst, point_step);
+            }
+          }
+        });
+  }
+
+  static void evaluate_kernels(const float* src, int64_t step, int have, bool turned, float* dst,
+                               ptrdiff_t point_step) {
+    f32x4 w[3][3], a[3][kWinogradPoints];
+    for (int i = 0; i < 9; ++i) {
+      f32x4 v{};
+      for (int r = 0; r < have; ++r) v[r] = src[r * step + (turned ? 8 - i : i)];
+      w[i % 3][i / 3] = v;
+    }
+    for (int j = 0; j < 3; ++j) winograd::from_weight(w[j], a[j]);
+    for (int i = 0; i < kWinogradPoints; ++i) {
+      const f32x4 row[3] = {a[0][i], a[1][i], a[2][i]};
+      f32x4 o[kWinogradPoints];
+      winograd::from_weight(row, o);
+      for (int j = 0; j < kWinogradPoints; ++j, dst += point_step) store(dst, o[j]);
+    }
+  }
+
+  struct Task {
+    WinogradBlocks::Block block;
+    int64_t group, panel, panels;  // panels of the weight
+    int64_t tiles;                 // from one plane to the next
+    float *evaluations, *products;
+    f32x4* line;
+    Segment* segments;
+  };
+
+  void run_task(int64_t i, char* scratch) const {
+    Arena arena(scratch);
+    Task t;
+    const int64_t split = i % splits_, b = i / splits_;
+    t.group = b % p_.groups;
+    t.block = blocks_.at(b / p_.groups);
+    t.panel = split * panels_ / splits_;
+    t.panels = (split + 1) * panels_ / splits_ - t.panel;
+    t.tiles = t.block.rows * p_.tile_cols;
+    if (p_.folded) t.tiles = round_up(t.tiles, kTileRows);
+    t.evaluations = arena.take<float>(kWinogradSize * source_step_);
+    t.products = arena.take<float>(kWinogradSize * dest_step_);
+    t.line = reinterpret_cast<f32x4*>(arena.take<float>(p_.source_image().line_floats()));
+    t.segments = arena.take<Segment>(p_.taps);
+    evaluate_source(t);
+    if (!p_.folded) {
+      t.segments[0] = {0, 0, p_.sources};
+      multiply_tiles(t, 1, t.block.images * p_.dest_planes * t.tiles);
+      for (int64_t n = 0; n < t.block.images; ++n)
+        for (int64_t p = 0; p < p_.dest_planes; ++p) write_plane(t, n, p, (n * p_.dest_planes + p) * t.tiles);
+      return;
+    }
+    for (int64_t n = 0; n < t.block.images; ++n)
+      for (int64_t p = 0; p < p_.dest_planes; ++p) {
+        int64_t count = 0;
+        for (int64_t tap = 0; tap < p_.taps; ++tap) {
+          const int64_t q = p_.source_plane(p, tap);
+          if (q < 0) continue;
+          t.segments[count++] = {(n * p_.source_planes + q) * t.tiles * depth_, tap * p_.sources * kNR,
+                                 p_.sources};
+        }
+        multiply_tiles(t, count, t.tiles);
+        write_plane(t, n, p, 0);
+      }
+  }
+
+  void evaluate_source(const Task& t) const {
+    const WinogradImage image = p_.source_image();
+    for (int64_t i = 0; i < image.line_floats() / kL; ++i) t.line[i] = f32x4{};
+    for (int64_t n = 0; n < t.block.images; ++n)
+      for (int64_t p = 0; p < p_.source_planes; ++p) {
+        const float* plane = source_ + p * p_.source_size() +
+                             ((t.block.image + n) * p_.groups + t.group) * p_.sources * image.channel_stride;
+        float* out = t.evaluations + (n * p_.source_planes + p) * t.tiles * depth_;
+        for (int64_t r = 0; r < t.block.rows; ++r)
+          for (int64_t c = 0; c < p_.sources; c += kL)
+            transform_strip<winograd::FromInput>(
+                image, plane + c * image.channel_stride, static_cast<int>(smaller(kL, p_.sources - c)),
+                t.block.row + r, t.line, zeros_, out + r * p_.tile_cols * depth_ + c, source_step_, depth_);
+      }
+  }
+
+  // Products of `tiles` tiles from the first on, rounded up to whole row panels.
+  void multiply_tiles(const Task& t, int64_t count, int64_t tiles) const {
+    const float* const weight = weight_ + t.group * kWinogradSize * panels_ * panel_floats();
+    for (int64_t i = 0; i < kWinogradSize; ++i) {
+      const float* const a = t.evaluations + i * source_step_;
+      float* const out = t.products + i * dest_step_;
+      for (int64_t p = 0; p < t.panels; ++p) {
+        const float* const b = weight + (i * panels_ + t.panel + p) * panel_floats();
+        for (int64_t r = 0; r < tiles; r += kTileRows)
+          store_tile(multiply_segments(a + r * depth_, depth_, 1, b, kNR, t.segments, count),
+                     out + r * width_ + p * kNR, width_, false);
+      }
+    }
+  }
+
+  // The outputs of one plane, whose products begin at `tile`. Four tiles of a row fill a cache line.
+  void write_plane(const Task& t, int64_t image, int64_t plane, int64_t tile) const {
+    const int64_t first = t.panel * kNR, last = smaller(first + t.panels * kNR, p_.dests);
+    const int64_t channel_stride = p_.dest_planes * p_.dest_size();
+    float* const out = dest_ + plane * p_.dest_size() +
+                       ((t.block.image + image) * p_.groups + t.group) * p_.dests * channel_stride;
+    for (int64_t r = 0; r < t.block.rows; ++r)
+      for (int64_t q = 0; q < p_.tile_cols; q += 4)
+        for (int64_t c = first; c < last; c += kL) {
+          f32x4 bias{};
+          const int have = static_cast<int>(smaller(kL, last - c));
+          if (bias_ != nullptr) bias = load_partial(bias_ + t.group * p_.dests + c, have);
+          for (int64_t j = q; j < smaller(q + 4, p_.tile_cols); ++j)
+            write_tile(t.products + (tile + r * p_.tile_cols + j) * width_ + c - first, bias,
+                       out + c * channel_stride, have, (t.block.row + r) * kWinogradTile, j * kWinogradTile);
+        }
+  }
+
+  void write_tile(const float* products, f32x4 bias, float* out, int channels, int64_t y, int64_t x) const {
+    f32x4 z[kWinogradTile][kWinogradPoints];
+    for (int j = 0; j < kWinogradPoints; ++j) {
+      f32x4 m[kWinogradPoints], o[kWinogradTile];
+      for (int i = 0; i < kWinogradPoints; ++i)
+        m[i] = load(products + (i * kWinogradPoints + j) * dest_step_);
+      winograd::to_output(m, o);
+      for (int i = 0; i < kWinogradTile; ++i) z[i][j] = o[i];
+    }
+    const int64_t height = smaller(kWinogradTile, p_.dest_h - y);
+    const int width = static_cast<int>(smaller(kWinogradTile, p_.dest_w - x));
+    const int64_t channel_stride = p_.dest_planes * p_.dest_size();
+    for (int64_t i = 0; i < height; ++i) {
+      f32x4 o[kWinogradTile];
+      winograd::to_output(z[i], o);
+      for (int j = 0; j < kWinogradTile; ++j) o[j] += bias;
+      transpose(o);
+      float* p = out + (y + i) * p_.dest_w + x;
+      for (int c = 0; c < channels; ++c, p += channel_stride) {
+        if (width == kWinogradTile)
+          store(p, o[c]);
+        else
+          store_partial(p, o[c], width);
+      }
+    }
+  }
+
+  const WinogradPlan& p_;
+  int64_t depth_, panels_;
+  WinogradBlocks blocks_;
+  bool serial_;
+  int64_t splits_, width_, tasks_, workers_, pitch_;
+  ptrdiff_t source_step_, dest_step_;  // from one point to the next
+  const float *source_ = nullptr, *bias_ = nullptr, *zeros_ = nullptr;
+  float *dest_ = nullptr, *weight_ = nullptr;
+};
+
+int64_t taps_of(const ConvShape& s) {
+  int64_t n = 1;
+  for (int i = 0; i < s.rank; ++i) n *= s.kernel[i];
+  return n;
+}
+
+}  // namespace
+
+bool winograd_forward_pays(const ConvShape& s) {
+  return winograd_applies(s) && winograd_forward_plan(s).pays();
+}
+bool winograd_input_grad_pays(const ConvShape& s) {
+  return winograd_applies(s) && winograd_input_grad_plan(s).pays();
+}
+
+size_t winograd_forward_workspace(const ConvShape& s) {
+  const WinogradPlan p = winograd_forward_plan(s);
+  return WinogradProduct(p).workspace();
+}
+void winograd_forward(const ConvShape& s, const float* x, const float* weight, const float* bias, float* y,
+                      void* workspace) noexcept {
+  const WinogradPlan p = winograd_forward_plan(s);
+  const int64_t taps = taps_of(s);
+  WinogradProduct(p).run(x, {weight, p.dests * p.sources * taps, p.sources * taps, taps, false}, bias, y,
+                         workspace);
+}
+
+size_t winograd_input_grad_workspace(const ConvShape& s) {
+  const WinogradPlan p = winograd_input_grad_plan(s);
+  return WinogradProduct(p).workspace();
+}
+void winograd_input_grad(const ConvShape& s, const float* gy, const float* weight, float* gx,
+                         void* workspace) noexcept {
+  const WinogradPlan p = winograd_input_grad_plan(s);
+  const int64_t taps = taps_of(s);
+  WinogradProduct(p).run(gy, {weight, p.dests * p.sources * taps, taps, p.dests * taps, true}, nullptr, gx,
+                         workspace);
+}
+
+}  // namespace omnigrad::kernels

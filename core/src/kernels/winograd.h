@@ -1,0 +1,30 @@
+// Convolution by 3x3 kernels on the last two axes with unit stride, and both gradients, by Winograd's minimal
+// filtering: a tile of 4x4 outputs costs 36 products a channel pair instead of 144. Leading axes of any
+// kernel and dilation only lengthen the products. float alone: its rounding is some digits of float's, and
+// the caller decides by these predicates, which look at the shape alone. Shapes are taken as checked.
+#pragma once
+
+#include "conv.h"
+
+namespace omnigrad::kernels {
+
+// Whether the method can be used.
+bool winograd_applies(const ConvShape& s);
+// Whether it can and is the faster one.
+bool winograd_forward_pays(const ConvShape& s);
+bool winograd_input_grad_pays(const ConvShape& s);
+bool winograd_weight_grad_pays(const ConvShape& s);
+
+size_t winograd_forward_workspace(const ConvShape& s);
+void winograd_forward(const ConvShape& s, const float* x, const float* weight, const float* bias, float* y,
+                      void* workspace) noexcept;
+
+size_t winograd_input_grad_workspace(const ConvShape& s);
+void winograd_input_grad(const ConvShape& s, const float* gy, const float* weight, float* gx,
+                         void* workspace) noexcept;
+
+size_t winograd_weight_grad_workspace(const ConvShape& s);
+void winograd_weight_grad(const ConvShape& s, const float* gy, const float* x, float* gw,
+                          void* workspace) noexcept;
+
+}  // namespace omnigrad::kernels
