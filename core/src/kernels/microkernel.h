@@ -65,20 +65,20 @@ template <class T>
 }
 
 // A product whose depth lies in pieces: at these offsets of both operands.
-struct Segment {
+struct DepthPiece {
   int64_t a, b, depth;
 };
 
 // Row i of the tile reads a[i * a_row + k * a_step].
 template <class T>
-[[gnu::always_inline]] inline Tile<T> multiply_segments(const T* a, ptrdiff_t a_row, ptrdiff_t a_step,
-                                                        const T* b, ptrdiff_t b_step, const Segment* segments,
-                                                        int64_t count) {
+[[gnu::always_inline]] inline Tile<T> multiply_pieces(const T* a, ptrdiff_t a_row, ptrdiff_t a_step,
+                                                      const T* b, ptrdiff_t b_step, const DepthPiece* pieces,
+                                                      int64_t count) {
   Tile<T> t{};
   for (int64_t i = 0; i < count; ++i) {
-    const T* p = a + segments[i].a;
-    accumulate(t, p, p + a_row, p + 2 * a_row, p + 3 * a_row, a_step, b + segments[i].b, b_step,
-               segments[i].depth);
+    const T* p = a + pieces[i].a;
+    accumulate(t, p, p + a_row, p + 2 * a_row, p + 3 * a_row, a_step, b + pieces[i].b, b_step,
+               pieces[i].depth);
   }
   return t;
 }

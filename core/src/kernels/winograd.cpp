@@ -70,7 +70,7 @@ class WinogradProduct {
   size_t worker_bytes() const {
     return Arena::bytes<float>(kWinogradSize * source_step_) +
            Arena::bytes<float>(kWinogradSize * dest_step_) +
-           Arena::bytes<float>(p_.source_image().line_floats()) + Arena::bytes<Segment>(p_.taps);
+           Arena::bytes<float>(p_.source_image().line_floats()) + Arena::bytes<DepthPiece>(p_.taps);
   }
 
   // To [group][point][panel][tap][source][8]; missing rows are zero.
@@ -116,7 +116,7 @@ class WinogradProduct {
     int64_t tiles;                 // from one plane to the next
     float *evaluations, *products;
     f32x4* line;
-    Segment* segments;
+    DepthPiece* pieces;
   };
 
   void run_task(int64_t i, char* scratch) const {
@@ -132,10 +132,10 @@ class WinogradProduct {
     t.evaluations = arena.take<float>(kWinogradSize * source_step_);
     t.products = arena.take<float>(kWinogradSize * dest_step_);
     t.line = reinterpret_cast<f32x4*>(arena.take<float>(p_.source_image().line_floats()));
-    t.segments = arena.take<Segment>(p_.taps);
+    t.pieces = arena.take<DepthPiece>(p_.taps);
     evaluate_source(t);
     if (!p_.folded) {
-      t.segments[0] = {0, 0, p_.sources};
+      t.pieces[0] = {0, 0, p_.sources};
       multiply_tiles(t, 1, t.block.images * p_.dest_planes * t.tiles);
       for (int64_t n = 0; n < t.block.images; ++n)
         for (int64_t p = 0; p < p_.dest_planes; ++p) write_plane(t, n, p, (n * p_.dest_planes + p) * t.tiles);
@@ -147,8 +147,8 @@ class WinogradProduct {
         for (int64_t tap = 0; tap < p_.taps; ++tap) {
           const int64_t q = p_.source_plane(p, tap);
           if (q < 0) continue;
-          t.segments[count++] = {(n * p_.source_planes + q) * t.tiles * depth_, tap * p_.sources * kNR,
-                                 p_.sources};
+          t.pieces[count++] = {(n * p_.source_planes + q) * t.tiles * depth_, tap * p_.sources * kNR,
+                               p_.sources};
         }
         multiply_tiles(t, count, t.tiles);
         write_plane(t, n, p, 0);
@@ -180,7 +180,7 @@ class WinogradProduct {
       for (int64_t p = 0; p < t.panels; ++p) {
         const float* const b = weight + (i * panels_ + t.panel + p) * panel_floats();
         for (int64_t r = 0; r < tiles; r += kTileRows)
-          store_tile(multiply_segments(a + r * depth_, depth_, 1, b, kNR, t.segments, count),
+          store_tile(multiply_pieces(a + r * depth_, depth_, 1, b, kNR, t.pieces, count),
                      out + r * width_ + p * kNR, width_, false);
       }
     }

@@ -76,11 +76,11 @@ class WinogradWeightGrad {
   }
   int64_t line_floats() const { return p_.source_image().line_floats(); }
   int64_t sum_floats() const { return p_.taps * kWinogradSize * row_block_ * col_block_; }
-  int64_t most_segments() const { return blocks_.most_images() * p_.dest_planes; }
+  int64_t most_pieces() const { return blocks_.most_images() * p_.dest_planes; }
   size_t worker_bytes() const {
     return Arena::bytes<float>(kWinogradSize * row_step_) + Arena::bytes<float>(kWinogradSize * col_step_) +
            Arena::bytes<float>(sum_floats()) + Arena::bytes<float>(line_floats()) +
-           Arena::bytes<Segment>(most_segments());
+           Arena::bytes<DepthPiece>(most_pieces());
   }
 
   struct Task {
@@ -88,7 +88,7 @@ class WinogradWeightGrad {
     int64_t group, row, rows, col, cols;  // channels owned
     float *row_points, *col_points, *sums;
     f32x4* line;
-    Segment* segments;
+    DepthPiece* pieces;
   };
 
   void run_task(int64_t owner, int64_t slice, float* gw, char* scratch) const {
@@ -101,7 +101,7 @@ class WinogradWeightGrad {
     t.col_points = arena.take<float>(kWinogradSize * col_step_);
     t.sums = arena.take<float>(sum_floats());
     t.line = reinterpret_cast<f32x4*>(arena.take<float>(line_floats()));
-    t.segments = arena.take<Segment>(most_segments());
+    t.pieces = arena.take<DepthPiece>(most_pieces());
     for (int64_t i = 0; i < sum_floats(); ++i) t.sums[i] = 0;
     const int64_t blocks = blocks_.count();
     for (int64_t b = slice * blocks / slices_; b < (slice + 1) * blocks / slices_; ++b) {
@@ -146,7 +146,7 @@ class WinogradWeightGrad {
     const int64_t tiles = t.block.rows * p_.tile_cols;
     const int64_t row_pitch = tiles * row_block_, col_pitch = tiles * col_block_;
     if (!p_.folded) {
-      t.segments[0] = {0, 0, t.block.images * p_.dest_planes * tiles};
+      t.pieces[0] = {0, 0, t.block.images * p_.dest_planes * tiles};
       return 1;
     }
     int64_t count = 0;
@@ -155,10 +155,10 @@ class WinogradWeightGrad {
       for (int64_t p = 0; p < p_.dest_planes; ++p) {
         const int64_t q = p_.source_plane(p, tap);
         if (q >= 0 && before >= 0 && q == before + 1) {
-          t.segments[count - 1].depth += tiles;
+          t.pieces[count - 1].depth += tiles;
         } else if (q >= 0) {
           const int64_t d = n * p_.dest_planes + p, s = n * p_.source_planes + q;
-          t.segments[count++] = {(swapped_ ? s : d) * row_pitch, (swapped_ ? d : s) * col_pitch, tiles};
+          t.pieces[count++] = {(swapped_ ? s : d) * row_pitch, (swapped_ ? d : s) * col_pitch, tiles};
         }
         before = q;
       }
@@ -173,7 +173,7 @@ class WinogradWeightGrad {
       float* const sums = t.sums + (tap * kWinogradSize + i) * row_block_ * col_block_;
       for (int64_t c = 0; c < t.cols; c += kNR)
         for (int64_t r = 0; r < t.rows; r += kTileRows)
-          store_tile(multiply_segments(a + r, 1, row_block_, b + c, col_block_, t.segments, count),
+          store_tile(multiply_pieces(a + r, 1, row_block_, b + c, col_block_, t.pieces, count),
                      sums + r * col_block_ + c, col_block_, true);
     }
   }
