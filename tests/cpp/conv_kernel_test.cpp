@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "kernels/conv.h"
+#include "kernels/conv_gather.h"
+#include "kernels/conv_rows.h"
 #include "kernels/winograd.h"
 #include "parallel/parallel.h"
 #include "support/conv_shapes.h"
@@ -14,13 +16,16 @@
 namespace omnigrad::kernels {
 namespace {
 
+enum Way { kChosen, kGather, kRows };
+
 template <class T>
 struct Results {
   std::vector<T> y, gx, gw;
 };
 
+// The three kernels, each with its own workspace full of NaN. A way that cannot do the shape leaves nothing.
 template <class T>
-Results<T> run(const ConvShape& s, bool with_bias) {
+Results<T> run(const ConvShape& s, bool with_bias, Way way = kChosen) {
   const int64_t nx = s.batch * s.in_channels * product(s.in, s.rank);
   const int64_t ny = s.batch * s.out_channels * product(s.out, s.rank);
   const int64_t nw = s.out_channels * (s.in_channels / s.groups) * product(s.kernel, s.rank);
@@ -28,13 +33,40 @@ Results<T> run(const ConvShape& s, bool with_bias) {
              bias = numbers<T>(s.out_channels, 4);
   const T nan = static_cast<T>(NAN);
   Results<T> r{std::vector<T>(ny, nan), std::vector<T>(nx, nan), std::vector<T>(nw, nan)};
+  const T* const b = with_bias ? bias.data() : nullptr;
   const auto scratch = [](size_t bytes) { return std::vector<char>(bytes, static_cast<char>(0xff)); };
-  auto ws = scratch(conv_forward_workspace<T>(s));
-  conv_forward<T>(s, x.data(), w.data(), with_bias ? bias.data() : nullptr, r.y.data(), ws.data());
-  ws = scratch(conv_input_grad_workspace<T>(s));
-  conv_input_grad<T>(s, gy.data(), w.data(), r.gx.data(), ws.data());
-  ws = scratch(conv_weight_grad_workspace<T>(s));
-  conv_weight_grad<T>(s, gy.data(), x.data(), r.gw.data(), ws.data());
+  if (way == kRows) {
+    RowsPlan f, g;
+    const int64_t taps = product(s.kernel, s.rank), in = s.in_channels / s.groups;
+    if (rows_forward_plan(s, &f) && f.work() > 0) {
+      auto ws = scratch(rows_product_workspace<T>(f));
+      rows_product<T>(f, x.data(), w.data(), in * taps, taps, b, r.y.data(), ws.data());
+      ws = scratch(rows_weight_grad_workspace<T>(f));
+      rows_weight_grad<T>(f, gy.data(), x.data(), r.gw.data(), ws.data());
+    } else {
+      r.y.clear(), r.gw.clear();
+    }
+    if (rows_input_grad_plan(s, &g) && g.work() > 0) {
+      auto ws = scratch(rows_product_workspace<T>(g));
+      rows_product<T>(g, gy.data(), w.data(), taps, in * taps, nullptr, r.gx.data(), ws.data());
+    } else {
+      r.gx.clear();
+    }
+  } else if (way == kGather) {
+    auto ws = scratch(gather_forward_workspace<T>(s));
+    gather_forward<T>(s, x.data(), w.data(), b, r.y.data(), ws.data());
+    ws = scratch(gather_input_grad_workspace<T>(s));
+    gather_input_grad<T>(s, gy.data(), w.data(), r.gx.data(), ws.data());
+    ws = scratch(gather_weight_grad_workspace<T>(s));
+    gather_weight_grad<T>(s, gy.data(), x.data(), r.gw.data(), ws.data());
+  } else {
+    auto ws = scratch(conv_forward_workspace<T>(s));
+    conv_forward<T>(s, x.data(), w.data(), b, r.y.data(), ws.data());
+    ws = scratch(conv_input_grad_workspace<T>(s));
+    conv_input_grad<T>(s, gy.data(), w.data(), r.gx.data(), ws.data());
+    ws = scratch(conv_weight_grad_workspace<T>(s));
+    conv_weight_grad<T>(s, gy.data(), x.data(), r.gw.data(), ws.data());
+  }
   return r;
 }
 
@@ -51,7 +83,8 @@ void compare(const std::vector<T>& got, const std::vector<double>& sum, const st
 
 template <class T>
 void check(const ConvShape& s, bool with_bias) {
-  const Results<T> r = run<T>(s, with_bias);
+  const Results<T> r = run<T>(s, with_bias), gather = run<T>(s, with_bias, kGather),
+                   rows = run<T>(s, with_bias, kRows);
   const auto x = numbers<T>(static_cast<int64_t>(r.gx.size()), 1),
              w = numbers<T>(static_cast<int64_t>(r.gw.size()), 2),
              gy = numbers<T>(static_cast<int64_t>(r.y.size()), 3), bias = numbers<T>(s.out_channels, 4);
@@ -71,6 +104,12 @@ void check(const ConvShape& s, bool with_bias) {
   if (!f || !winograd_forward_pays(s)) compare(r.y, y, ys, "y", s);
   if (!f || !winograd_input_grad_pays(s)) compare(r.gx, gx, gxs, "gx", s);
   if (!f || !winograd_weight_grad_pays(s)) compare(r.gw, gw, gws, "gw", s);
+  compare(gather.y, y, ys, "gathered y", s);
+  compare(gather.gx, gx, gxs, "gathered gx", s);
+  compare(gather.gw, gw, gws, "gathered gw", s);
+  compare(rows.y, y, ys, "y from rows", s);
+  compare(rows.gx, gx, gxs, "gx from rows", s);
+  compare(rows.gw, gw, gws, "gw from rows", s);
 }
 
 void check_both(const ConvShape& s, bool with_bias = false) {
@@ -125,6 +164,17 @@ TEST(ConvKernel, BlockEdges) {
   check_both(make_shape(50, 300, 6, 1, {{1, 1}}));
 }
 
+// Bands of rows: several an image, planes of leading axes, every phase of a stride, multipliers.
+TEST(ConvKernel, Rows) {
+  check_both(make_shape(2, 3, 5, 1, {{40, 3, 1, 1, 1}, {150, 3, 1, 1, 1}}), true);
+  check_both(make_shape(1, 3, 16, 1, {{61, 7, 2, 3, 3}, {150, 7, 2, 3, 3}}), true);
+  check_both(make_shape(1, 2, 2, 2, {{300, 3, 1, 1, 1}, {57, 3, 1, 1, 1}}), true);
+  check_both(make_shape(2, 3, 6, 3, {{2, 1}, {3, 1}, {19, 5, 3, 2, 1, 2}, {23, 4, 3, 0, 2, 2}}), true);
+  for (int64_t width : {1, 3, 7, 8, 9, 16, 17})
+    for (int64_t stride : {1, 2, 3})
+      check_both(make_shape(2, 4, 4, 4, {{6, 3, stride, 1, 0}, {width, 3, stride, 1, 1}}), width % 2);
+}
+
 TEST(ConvKernel, AnyRank) {
   for (int rank = 1; rank <= 8; ++rank) {
     std::vector<Axis> axes;
@@ -176,6 +226,24 @@ void same_on_any_threads() {
           << i << " on " << threads;
   }
 }
+// What an image holds next to a row of outputs does not reach it.
+TEST(ConvKernel, InfinityStaysWhereItIs) {
+  const ConvShape s = make_shape(1, 1, 1, 1, {{1, 1}, {10, 1, 1, 0, -1}});
+  std::vector<float> x(10, 2.f), w{3.f}, gy(9, 1.f), y(9), gw(1);
+  x[9] = INFINITY;
+  for (const bool rows : {false, true}) {
+    RowsPlan p;
+    ASSERT_TRUE(rows_forward_plan(s, &p));
+    std::vector<char> ws(rows ? rows_weight_grad_workspace<float>(p)
+                              : gather_weight_grad_workspace<float>(s));
+    if (rows)
+      rows_weight_grad<float>(p, gy.data(), x.data(), gw.data(), ws.data());
+    else
+      gather_weight_grad<float>(s, gy.data(), x.data(), gw.data(), ws.data());
+    EXPECT_EQ(gw[0], 18.f);
+  }
+}
+
 TEST(ConvKernel, SameBitsOnAnyThreads) {
   same_on_any_threads<float>();
   same_on_any_threads<double>();

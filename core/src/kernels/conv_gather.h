@@ -171,6 +171,21 @@ inline void pack_image_panel(const GatherBlock<T>& g, int64_t panel, const T* im
                  });
 }
 
+// The three kernels of conv.h by panels packed from the image: the way that does any shape.
+template <class T>
+size_t gather_forward_workspace(const ConvShape& s);
+template <class T>
+void gather_forward(const ConvShape& s, const T* x, const T* weight, const T* bias, T* y,
+                    void* workspace) noexcept;
+template <class T>
+size_t gather_input_grad_workspace(const ConvShape& s);
+template <class T>
+void gather_input_grad(const ConvShape& s, const T* gy, const T* weight, T* gx, void* workspace) noexcept;
+template <class T>
+size_t gather_weight_grad_workspace(const ConvShape& s);
+template <class T>
+void gather_weight_grad(const ConvShape& s, const T* gy, const T* x, T* gw, void* workspace) noexcept;
+
 // A workspace cut into 64-byte aligned pieces.
 class Arena {
  public:

@@ -2,7 +2,6 @@
 // packed once per call, the image once per block of positions, straight into the micro-kernel's layout.
 #include "../parallel/parallel.h"
 #include "conv_gather.h"
-#include "winograd.h"
 
 namespace omnigrad::kernels {
 namespace {
@@ -256,18 +255,14 @@ bool classes_complete(const ConvShape& s) {
 }  // namespace
 
 template <class T>
-size_t conv_forward_workspace(const ConvShape& s) {
-  if (sizeof(T) == 4 && winograd_forward_pays(s)) return winograd_forward_workspace(s);
+size_t gather_forward_workspace(const ConvShape& s) {
   const Gather g = forward_gather(s);
   return forward_product<T>(s, g).workspace();
 }
 
 template <class T>
-void conv_forward(const ConvShape& s, const T* x, const T* weight, const T* bias, T* y,
-                  void* workspace) noexcept {
-  if constexpr (sizeof(T) == 4) {
-    if (winograd_forward_pays(s)) return winograd_forward(s, x, weight, bias, y, workspace);
-  }
+void gather_forward(const ConvShape& s, const T* x, const T* weight, const T* bias, T* y,
+                    void* workspace) noexcept {
   const Gather g = forward_gather(s);
   const int64_t channels = s.in_channels / s.groups, taps = kernel_size(s);
   const WeightView<T> view{weight, s.out_channels / s.groups * channels * taps, channels * taps, taps};
@@ -275,8 +270,7 @@ void conv_forward(const ConvShape& s, const T* x, const T* weight, const T* bias
 }
 
 template <class T>
-size_t conv_input_grad_workspace(const ConvShape& s) {
-  if (sizeof(T) == 4 && winograd_input_grad_pays(s)) return winograd_input_grad_workspace(s);
+size_t gather_input_grad_workspace(const ConvShape& s) {
   size_t most = 0;
   for_classes(s, [&](const Gather& g) {
     const size_t bytes = input_grad_product<T>(s, g).workspace();
@@ -286,10 +280,7 @@ size_t conv_input_grad_workspace(const ConvShape& s) {
 }
 
 template <class T>
-void conv_input_grad(const ConvShape& s, const T* gy, const T* weight, T* gx, void* workspace) noexcept {
-  if constexpr (sizeof(T) == 4) {
-    if (winograd_input_grad_pays(s)) return winograd_input_grad(s, gy, weight, gx, workspace);
-  }
+void gather_input_grad(const ConvShape& s, const T* gy, const T* weight, T* gx, void* workspace) noexcept {
   int64_t total = s.batch * s.in_channels;
   for (int i = 0; i < s.rank; ++i) total *= s.in[i];
   if (total == 0) return;
@@ -304,11 +295,11 @@ void conv_input_grad(const ConvShape& s, const T* gy, const T* weight, T* gx, vo
   for_classes(s, [&](const Gather& g) { input_grad_product<T>(s, g).run(gy, view, nullptr, gx, workspace); });
 }
 
-#define OMNIGRAD_INSTANTIATE(T)                                                                      \
-  template size_t conv_forward_workspace<T>(const ConvShape&);                                       \
-  template void conv_forward<T>(const ConvShape&, const T*, const T*, const T*, T*, void*) noexcept; \
-  template size_t conv_input_grad_workspace<T>(const ConvShape&);                                    \
-  template void conv_input_grad<T>(const ConvShape&, const T*, const T*, T*, void*) noexcept;
+#define OMNIGRAD_INSTANTIATE(T)                                                                        \
+  template size_t gather_forward_workspace<T>(const ConvShape&);                                       \
+  template void gather_forward<T>(const ConvShape&, const T*, const T*, const T*, T*, void*) noexcept; \
+  template size_t gather_input_grad_workspace<T>(const ConvShape&);                                    \
+  template void gather_input_grad<T>(const ConvShape&, const T*, const T*, T*, void*) noexcept;
 OMNIGRAD_INSTANTIATE(float)
 OMNIGRAD_INSTANTIATE(double)
 #undef OMNIGRAD_INSTANTIATE

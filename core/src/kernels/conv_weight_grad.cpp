@@ -3,7 +3,6 @@
 // partial sums are added in order. Slices and blocks depend on sizes alone.
 #include "../parallel/parallel.h"
 #include "conv_gather.h"
-#include "winograd.h"
 
 namespace omnigrad::kernels {
 namespace {
@@ -242,23 +241,19 @@ class WeightGrad {
 }  // namespace
 
 template <class T>
-size_t conv_weight_grad_workspace(const ConvShape& s) {
-  if (sizeof(T) == 4 && winograd_weight_grad_pays(s)) return winograd_weight_grad_workspace(s);
+size_t gather_weight_grad_workspace(const ConvShape& s) {
   return WeightGrad<T>(s).workspace();
 }
 
 template <class T>
-void conv_weight_grad(const ConvShape& s, const T* gy, const T* x, T* gw, void* workspace) noexcept {
-  if constexpr (sizeof(T) == 4) {
-    if (winograd_weight_grad_pays(s)) return winograd_weight_grad(s, gy, x, gw, workspace);
-  }
+void gather_weight_grad(const ConvShape& s, const T* gy, const T* x, T* gw, void* workspace) noexcept {
   WeightGrad<T>(s).run(gy, x, gw, workspace);
 }
 
-template size_t conv_weight_grad_workspace<float>(const ConvShape&);
-template size_t conv_weight_grad_workspace<double>(const ConvShape&);
-template void conv_weight_grad<float>(const ConvShape&, const float*, const float*, float*, void*) noexcept;
-template void conv_weight_grad<double>(const ConvShape&, const double*, const double*, double*,
-                                       void*) noexcept;
+template size_t gather_weight_grad_workspace<float>(const ConvShape&);
+template size_t gather_weight_grad_workspace<double>(const ConvShape&);
+template void gather_weight_grad<float>(const ConvShape&, const float*, const float*, float*, void*) noexcept;
+template void gather_weight_grad<double>(const ConvShape&, const double*, const double*, double*,
+                                         void*) noexcept;
 
 }  // namespace omnigrad::kernels

@@ -61,16 +61,26 @@ inline V pmax(V a, V b) {
   return a < b ? b : a;
 }
 
-// Loads the first n lanes (1 <= n <= lanes), the rest zero; stores the first n.
-template <class T>
-inline Vec<T> load_partial(const T* p, int n) {
-  Vec<T> v{};
-  std::memcpy(&v, p, n * sizeof(T));
+// Loads the first n lanes (1 <= n <= lanes), the rest zero; stores the first n. In pieces of fixed size, for
+// a memcpy of n bytes is a call.
+inline f32x4 load_partial(const float* p, int n) {
+  if (n == 4) return load(p);
+  f32x4 v{};
+  if (n >= 2) std::memcpy(&v, p, 8);
+  if (n == 1) v[0] = *p;
+  if (n == 3) v[2] = p[2];
   return v;
 }
-template <class T>
-inline void store_partial(T* p, Vec<T> v, int n) {
-  std::memcpy(p, &v, n * sizeof(T));
+inline f64x2 load_partial(const double* p, int n) { return n == 2 ? load(p) : f64x2{*p, 0}; }
+inline void store_partial(float* p, f32x4 v, int n) {
+  if (n == 4) return store(p, v);
+  if (n >= 2) std::memcpy(p, &v, 8);
+  if (n == 1) *p = v[0];
+  if (n == 3) p[2] = v[2];
+}
+inline void store_partial(double* p, f64x2 v, int n) {
+  if (n == 2) return store(p, v);
+  *p = v[0];
 }
 
 // Turns `lanes` vectors of `lanes` elements: lane j of r[i] goes to lane i of r[j].

@@ -1,0 +1,280 @@
+#include "conv_rows.h"
+
+#include <initializer_list>
+
+#include "workers.h"
+
+namespace omnigrad::kernels {
+namespace {
+
+constexpr int64_t kBandBytes = 32768;  // of the copy: it stays in the first-level cache
+constexpr int64_t kLeastRows = 4;      // of outputs in a band, for taps re-read rows at its edges
+
+bool plan_axes(const ConvShape& s, RowsPlan* p) {
+  for (int i = 0; i < s.rank - 2; ++i) {
+    if (s.kernel[i] != 1 || s.stride[i] != 1 || s.pad[i] != 0 || s.in[i] != s.out[i]) return false;
+    p->planes *= s.in[i];
+  }
+  p->batch = s.batch, p->groups = s.groups;
+  RowsAxis* const axes[2] = {&p->w, &p->h};
+  for (int i = 0; i < 2 && i < s.rank; ++i) {
+    const int a = s.rank - 1 - i;
+    *axes[i] = {s.in[a], s.out[a], s.kernel[a], s.stride[a], s.dilation[a], s.pad[a]};
+  }
+  return true;
+}
+
+}  // namespace
+
+bool rows_forward_plan(const ConvShape& s, RowsPlan* p) {
+  p->sources = s.in_channels / s.groups, p->dests = s.out_channels / s.groups;
+  return plan_axes(s, p);
+}
+
+bool rows_input_grad_plan(const ConvShape& s, RowsPlan* p) {
+  p->sources = s.out_channels / s.groups, p->dests = s.in_channels / s.groups;
+  p->turned = true;
+  if (!plan_axes(s, p)) return false;
+  for (RowsAxis* a : {&p->h, &p->w}) {
+    if (a->stride != 1) return false;
+    const int64_t in = a->source;
+    a->source = a->dest, a->dest = in, a->pad = a->reach() - a->pad;
+  }
+  return true;
+}
+
+namespace {
+
+// The copy of one output row's window must be small against a cache, and the taps not sparser than the copy.
+bool fits(const RowsPlan& p) {
+  const int64_t line = p.w.dest * p.w.stride + p.w.reach();
+  return p.work() > 0 && p.sources * line * (p.h.reach() + p.h.stride) <= (int64_t{1} << 17) &&
+         p.w.stride <= 2 * p.w.taps;
+}
+
+}  // namespace
+
+bool rows_pay(const RowsPlan& p, int lanes) {
+  if (!fits(p)) return false;
+  if (p.dests == 1) return true;
+  // A product of panels fills its tiles across rows, and packs at a cost of so many output channels.
+  const int64_t filled = round_up(p.w.dest, 2 * lanes) * round_up(p.dests, kTileRows);
+  return 4 * p.w.dest * p.dests >= 3 * filled && (p.dests <= 16 || p.depth() <= 48);
+}
+
+bool rows_weight_grad_pays(const RowsPlan& p) { return fits(p) && (p.dests == 1 || p.depth() <= 48); }
+
+template <class T>
+RowsBand<T>::RowsBand(const RowsPlan& p) : p_(p) {
+  pitch_ = round_up(p.w.dest, kTileCols<T>) + p.w.reach() / p.w.stride + 1;
+  line_step_ = p.w.stride * pitch_;
+  const int64_t lines = kBandBytes / static_cast<int64_t>(sizeof(T)) / larger(p.sources * line_step_, 1);
+  const int64_t fit = (lines - p.h.reach() - 1) / p.h.stride + 1;
+  rows_ = smaller(p.h.dest, larger(fit, kLeastRows));
+  rows_ = ceil_div(p.h.dest, ceil_div(p.h.dest, larger(rows_, 1)));
+  if (p.dests == 1) rows_ = smaller(p.h.dest, round_up(rows_, kTileRows));
+  lines_ = (rows_ - 1) * p.h.stride + p.h.reach() + 1;
+  channel_step_ = lines_ * line_step_;
+}
+
+template <class T>
+void RowsBand<T>::offsets(int32_t* out) const {
+  for (int64_t c = 0; c < p_.sources; ++c)
+    for (int64_t i = 0; i < p_.h.taps; ++i)
+      for (int64_t j = 0; j < p_.w.taps; ++j) {
+        const int64_t x = j * p_.w.dilation;
+        *out++ = static_cast<int32_t>(c * channel_step_ + i * p_.h.dilation * line_step_ +
+                                      x % p_.w.stride * pitch_ + x / p_.w.stride);
+      }
+}
+
+namespace {
+
+// The lines are short: a call of memset or memcpy costs more than they do.
+template <class T>
+void clear(T* out, ptrdiff_t n) {
+  ptrdiff_t i = 0;
+  for (; i + kLanes<T> <= n; i += kLanes<T>) store(out + i, Vec<T>{});
+  for (; i < n; ++i) out[i] = T(0);
+}
+template <class T>
+void copy(const T* from, T* to, ptrdiff_t n) {
+  ptrdiff_t i = 0;
+  for (; i + kLanes<T> <= n; i += kLanes<T>) store(to + i, load(from + i));
+  for (; i < n; ++i) to[i] = from[i];
+}
+
+}  // namespace
+
+template <class T>
+void RowsBand<T>::fill(const T* plane, int64_t band, T* out) const {
+  const int64_t first = band * rows_ * p_.h.stride - p_.h.pad;
+  for (int64_t c = 0; c < p_.sources; ++c, plane += p_.source_size())
+    for (int64_t i = 0; i < lines_; ++i, out += line_step_) {
+      const int64_t y = first + i;
+      if (y < 0 || y >= p_.h.source)
+        clear(out, static_cast<ptrdiff_t>(line_step_));
+      else
+        fill_line(plane + y * p_.w.source, out);
+    }
+}
+
+template <class T>
+void RowsBand<T>::fill_line(const T* source, T* out) const {
+  const int64_t stride = p_.w.stride, pad = p_.w.pad;
+  for (int64_t phase = 0; phase < stride; ++phase, out += pitch_) {
+    // Element i is source i * stride + phase - pad.
+    const int64_t shift = phase - pad;
+    const int64_t begin = smaller(pitch_, shift >= 0 ? 0 : ceil_div(-shift, stride));
+    const int64_t end =
+        p_.w.source <= shift ? begin : larger(begin, smaller(pitch_, ceil_div(p_.w.source - shift, stride)));
+    clear(out, static_cast<ptrdiff_t>(begin));
+    const T* q = source + begin * stride + shift;
+    if (stride == 1)
+      copy(q, out + begin, static_cast<ptrdiff_t>(end - begin));
+    else
+      for (int64_t i = begin; i < end; ++i, q += stride) out[i] = *q;
+    clear(out + end, static_cast<ptrdiff_t>(pitch_ - end));
+  }
+}
+
+namespace {
+
+template <class T>
+class RowsProduct {
+ public:
+  explicit RowsProduct(const RowsPlan& p)
+      : p_(p), band_(p), height_(p.dests == 1 ? 1 : kTileRows), panels_(ceil_div(p.dests, height_)) {
+    tasks_ = p.batch * p.planes * p.groups * band_.bands();
+    serial_ = p.work() <= kSerialWork;
+    workers_ = worker_count(tasks_, serial_);
+  }
+
+  size_t workspace() const {
+    return Arena::bytes<int32_t>(p_.depth()) + Arena::bytes<T>(weight_elements()) +
+           static_cast<size_t>(workers_) * Arena::bytes<T>(band_.elements());
+  }
+
+  void run(const T* source, const T* weight, int64_t dest_step, int64_t source_step, const T* bias, T* dest,
+           void* workspace) {
+    Arena arena(workspace);
+    int32_t* const offsets = arena.take<int32_t>(p_.depth());
+    band_.offsets(offsets);
+    T* const panels = arena.take<T>(weight_elements());
+    pack_weight(weight, dest_step, source_step, panels);
+    char* const scratch = arena.take<char>(0);
+    for_tasks(tasks_, workers_, [&](int64_t task, int64_t worker) noexcept {
+      T* const copy = reinterpret_cast<T*>(scratch + worker * Arena::bytes<T>(band_.elements()));
+      const int64_t band = task % band_.bands(), rest = task / band_.bands();
+      const int64_t plane = rest % p_.planes, part = rest / p_.planes, group = part % p_.groups;
+      band_.fill(source + part * p_.sources * p_.source_size() + plane * p_.h.source * p_.w.source, band,
+                 copy);
+      T* const out = dest + part * p_.dests * p_.dest_size() + plane * p_.h.dest * p_.w.dest;
+      const T* const b = bias == nullptr ? nullptr : bias + group * p_.dests;
+      const T* const w = panels + group * panels_ * height_ * p_.depth();
+      height_ == 1 ? run_band<true>(copy, band, w, offsets, b, out)
+                   : run_band<false>(copy, band, w, offsets, b, out);
+    });
+  }
+
+ private:
+  int64_t weight_elements() const { return p_.groups * panels_ * height_ * p_.depth(); }
+
+  // To [group][panel][source][tap][height]; missing rows are zero.
+  void pack_weight(const T* weight, int64_t dest_step, int64_t source_step, T* out) const {
+    const int64_t taps = p_.taps();
+    for (int64_t i = 0; i < p_.groups * panels_; ++i) {
+      const int64_t row = i % panels_ * height_;
+      const T* src = weight + i / panels_ * p_.dests * p_.sources * taps + row * dest_step;
+      for (int64_t c = 0; c < p_.sources; ++c)
+        for (int64_t t = 0; t < taps; ++t)
+          for (int64_t r = 0; r < height_; ++r) {
+            const T* p = src + r * dest_step + c * source_step + (p_.turned ? taps - 1 - t : t);
+            *out++ = row + r < p_.dests ? *p : T(0);
+          }
+    }
+  }
+
+  // Tiles of four lines by two vectors: the lines are output channels, or of one channel output rows.
+  template <bool kOneChannel>
+  void run_band(const T* copy, int64_t band, const T* weight, const int32_t* offsets, const T* bias,
+                T* out) const {
+    constexpr int64_t kStep = kOneChannel ? kTileRows : 1;
+    const int64_t first = band * band_.rows(), count = smaller(band_.rows(), p_.h.dest - first);
+    for (int64_t i = 0; i < count; i += kStep)
+      for (int64_t panel = 0; panel < panels_; ++panel) {
+        const int lines =
+            static_cast<int>(smaller(kTileRows, kOneChannel ? count - i : p_.dests - panel * kTileRows));
+        Vec<T> b[kTileRows] = {};
+        for (int r = 0; bias != nullptr && r < lines; ++r)
+          b[r] = splat(bias[kOneChannel ? 0 : panel * kTileRows + r]);
+        const T* const w = weight + panel * height_ * p_.depth();
+        T* const p = out + panel * kTileRows * p_.dest_size() + (first + i) * p_.w.dest;
+        const T* const q = copy + i * band_.row_step();
+        for (int64_t j = 0; j < p_.w.dest; j += kTileCols<T>)
+          tile<kOneChannel>(q + j, w, offsets, b, lines,
+                            static_cast<int>(smaller(kTileCols<T>, p_.w.dest - j)), p + j);
+      }
+  }
+
+  template <bool kOneChannel>
+  void tile(const T* copy, const T* w, const int32_t* offsets, const Vec<T> (&bias)[kTileRows], int lines,
+            int cols, T* out) const {
+    constexpr int kL = kLanes<T>;
+    Tile<T> t;
+    for (int r = 0; r < kTileRows; ++r) t.v[r][0] = t.v[r][1] = bias[r];
+    const ptrdiff_t depth = p_.depth();
+    if constexpr (kOneChannel) {
+      // Missing lines repeat the last; they are not written.
+      const ptrdiff_t step = band_.row_step();
+      const T* const c1 = copy + (lines > 1 ? step : 0);
+      const T* const c2 = c1 + (lines > 2 ? step : 0);
+      const T* const c3 = c2 + (lines > 3 ? step : 0);
+      for (ptrdiff_t k = 0; k < depth; ++k) {
+        const Vec<T> x = splat(w[k]);
+        const ptrdiff_t at = offsets[k];
+        t.v[0][0] += x * load(copy + at), t.v[0][1] += x * load(copy + at + kL);
+        t.v[1][0] += x * load(c1 + at), t.v[1][1] += x * load(c1 + at + kL);
+        t.v[2][0] += x * load(c2 + at), t.v[2][1] += x * load(c2 + at + kL);
+        t.v[3][0] += x * load(c3 + at), t.v[3][1] += x * load(c3 + at + kL);
+      }
+    } else {
+      for (ptrdiff_t k = 0; k < depth; ++k, w += kTileRows)
+        accumulate(t, w, w + 1, w + 2, w + 3, kTileRows, copy + offsets[k], 0, 1);
+    }
+    const ptrdiff_t step = kOneChannel ? p_.w.dest : p_.dest_size();
+    if (lines == kTileRows && cols == kTileCols<T>) return store_tile(t, out, step, false);
+    for (int r = 0; r < lines; ++r, out += step) {
+      store_partial(out, t.v[r][0], cols < kL ? cols : kL);
+      if (cols > kL) store_partial(out + kL, t.v[r][1], cols - kL);
+    }
+  }
+
+  const RowsPlan& p_;
+  RowsBand<T> band_;
+  int64_t height_, panels_, tasks_, workers_;
+  bool serial_;
+};
+
+}  // namespace
+
+template <class T>
+size_t rows_product_workspace(const RowsPlan& p) {
+  return RowsProduct<T>(p).workspace();
+}
+template <class T>
+void rows_product(const RowsPlan& p, const T* source, const T* weight, int64_t dest_step, int64_t source_step,
+                  const T* bias, T* dest, void* workspace) noexcept {
+  RowsProduct<T>(p).run(source, weight, dest_step, source_step, bias, dest, workspace);
+}
+
+#define OMNIGRAD_INSTANTIATE(T)                                                                      \
+  template class RowsBand<T>;                                                                        \
+  template size_t rows_product_workspace<T>(const RowsPlan&);                                        \
+  template void rows_product<T>(const RowsPlan&, const T*, const T*, int64_t, int64_t, const T*, T*, \
+                                void*) noexcept;
+OMNIGRAD_INSTANTIATE(float)
+OMNIGRAD_INSTANTIATE(double)
+#undef OMNIGRAD_INSTANTIATE
+
+}  // namespace omnigrad::kernels

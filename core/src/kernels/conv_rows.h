@@ -1,0 +1,71 @@
+// Convolution straight from the image, for depthwise and few channels, where packing panels costs more than
+// the products: a band of image rows is copied once with its padding, columns of one phase of the stride side
+// by side, and then every tap of a row of outputs is one unaligned vector load. Leading axes must not mix.
+// Private to the conv kernels.
+#pragma once
+
+#include "conv_gather.h"
+
+namespace omnigrad::kernels {
+
+// Output j of an axis reads source j * stride + tap * dilation - pad.
+struct RowsAxis {
+  int64_t source = 1, dest = 1, taps = 1, stride = 1, dilation = 1, pad = 0;
+  int64_t reach() const { return (taps - 1) * dilation; }
+};
+
+struct RowsPlan {
+  int64_t batch = 0, planes = 1, groups = 1;
+  int64_t sources = 0, dests = 0;  // channels of a group
+  RowsAxis h, w;
+  bool turned = false;  // taps count from the weight's end
+
+  int64_t taps() const { return h.taps * w.taps; }
+  int64_t depth() const { return sources * taps(); }
+  int64_t source_size() const { return planes * h.source * w.source; }  // of a channel
+  int64_t dest_size() const { return planes * h.dest * w.dest; }
+  int64_t work() const { return batch * groups * dests * depth() * dest_size(); }
+};
+
+// False where the shape is not of this kind.
+bool rows_forward_plan(const ConvShape& s, RowsPlan* p);
+bool rows_input_grad_plan(const ConvShape& s, RowsPlan* p);
+// Whether it is the faster way.
+bool rows_pay(const RowsPlan& p, int lanes);
+bool rows_weight_grad_pays(const RowsPlan& p);
+
+// The padded copy of the rows that a band of outputs reads: [channel][row][phase][pitch].
+template <class T>
+class RowsBand {
+ public:
+  explicit RowsBand(const RowsPlan& p);
+
+  int64_t rows() const { return rows_; }  // of outputs
+  int64_t bands() const { return ceil_div(p_.h.dest, rows_); }
+  int64_t elements() const { return p_.sources * channel_step_; }
+  int64_t row_step() const { return p_.h.stride * line_step_; }  // from one row of outputs to the next
+  // Where (channel, tap) of output 0 lies: depth() of them.
+  void offsets(int32_t* out) const;
+  // The rows of band `band` of one plane; `plane` is channel 0's.
+  void fill(const T* plane, int64_t band, T* out) const;
+
+ private:
+  void fill_line(const T* source, T* out) const;
+
+  const RowsPlan& p_;
+  int64_t pitch_, line_step_, rows_, lines_, channel_step_;
+};
+
+template <class T>
+size_t rows_product_workspace(const RowsPlan& p);
+// Element (dest, source, tap) of the weight lies at group, dest and source steps.
+template <class T>
+void rows_product(const RowsPlan& p, const T* source, const T* weight, int64_t dest_step, int64_t source_step,
+                  const T* bias, T* dest, void* workspace) noexcept;
+
+template <class T>
+size_t rows_weight_grad_workspace(const RowsPlan& p);
+template <class T>
+void rows_weight_grad(const RowsPlan& p, const T* gy, const T* x, T* gw, void* workspace) noexcept;
+
+}  // namespace omnigrad::kernels
