@@ -64,7 +64,7 @@ int64_t WinogradPlan::source_plane(int64_t plane, int64_t tap) const {
 // of the weight 100 a channel pair. Evaluations fill panels of 8 and 4 channels.
 bool WinogradPlan::pays() const {
   const int64_t tiles = batch * tile_rows * tile_cols;
-  if (tiles == 0 || source_planes == 0 || dest_planes == 0 || sources < 3 || dests < 3) return false;
+  if (tiles == 0 || source_planes == 0 || dest_planes == 0 || sources < 4 || dests < 4) return false;
   const int64_t wide = round_up(dests, 4),
                 products = tiles * dest_planes * taps * kWinogradSize * sources * wide;
   const int64_t transforms = tiles * 90 * (source_planes * round_up(sources, 4) + dest_planes * wide);
