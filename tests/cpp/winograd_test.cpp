@@ -1,5 +1,5 @@
-// Winograd convolution against plain loops in double, to 2e-5 of the largest element: every tile edge,
-// padding, block and slice, leading axes, groups; and that any number of threads gives the same bits.
+// Winograd convolution against plain loops in double, to 2e-5 of the largest element in float: every tile
+// edge, padding, block and slice, leading axes, groups; and that any number of threads gives the same bits.
 #include "kernels/winograd.h"
 
 #include <gtest/gtest.h>
@@ -14,28 +14,32 @@
 namespace omnigrad::kernels {
 namespace {
 
+template <class T>
 struct Results {
-  std::vector<float> y, gx, gw;
+  std::vector<T> y, gx, gw;
 };
 
-Results run(const ConvShape& s, bool with_bias = false) {
+template <class T>
+Results<T> run(const ConvShape& s, bool with_bias) {
   const int64_t nx = s.batch * s.in_channels * product(s.in, s.rank);
   const int64_t ny = s.batch * s.out_channels * product(s.out, s.rank);
   const int64_t nw = s.out_channels * (s.in_channels / s.groups) * product(s.kernel, s.rank);
-  const auto x = numbers<float>(nx, 1), w = numbers<float>(nw, 2), gy = numbers<float>(ny, 3),
-             bias = numbers<float>(s.out_channels, 4);
-  Results r{std::vector<float>(ny, NAN), std::vector<float>(nx, NAN), std::vector<float>(nw, NAN)};
+  const auto x = numbers<T>(nx, 1), w = numbers<T>(nw, 2), gy = numbers<T>(ny, 3),
+             bias = numbers<T>(s.out_channels, 4);
+  const T nan = static_cast<T>(NAN);
+  Results<T> r{std::vector<T>(ny, nan), std::vector<T>(nx, nan), std::vector<T>(nw, nan)};
   const auto scratch = [](size_t bytes) { return std::vector<char>(bytes, static_cast<char>(0xff)); };
-  auto ws = scratch(winograd_forward_workspace(s));
-  winograd_forward(s, x.data(), w.data(), with_bias ? bias.data() : nullptr, r.y.data(), ws.data());
-  ws = scratch(winograd_input_grad_workspace(s));
-  winograd_input_grad(s, gy.data(), w.data(), r.gx.data(), ws.data());
-  ws = scratch(winograd_weight_grad_workspace(s));
-  winograd_weight_grad(s, gy.data(), x.data(), r.gw.data(), ws.data());
+  auto ws = scratch(winograd_forward_workspace<T>(s));
+  winograd_forward<T>(s, x.data(), w.data(), with_bias ? bias.data() : nullptr, r.y.data(), ws.data());
+  ws = scratch(winograd_input_grad_workspace<T>(s));
+  winograd_input_grad<T>(s, gy.data(), w.data(), r.gx.data(), ws.data());
+  ws = scratch(winograd_weight_grad_workspace<T>(s));
+  winograd_weight_grad<T>(s, gy.data(), x.data(), r.gw.data(), ws.data());
   return r;
 }
 
-void compare(const std::vector<float>& got, const std::vector<double>& want, const char* what,
+template <class T>
+void compare(const std::vector<T>& got, const std::vector<double>& want, const char* what,
              const ConvShape& s) {
   double largest = 0, error = 0;
   for (size_t i = 0; i < got.size(); ++i) {
@@ -43,16 +47,16 @@ void compare(const std::vector<float>& got, const std::vector<double>& want, con
     const double e = std::fabs(got[i] - want[i]);
     error = e >= error || std::isnan(e) ? e : error;
   }
-  EXPECT_LE(error, 2e-5 * largest) << what << " of " << text(s);
+  EXPECT_LE(error, (sizeof(T) == 4 ? 2e-5 : 4e-14) * largest) << what << " of " << text(s);
 }
 
-void check(const ConvShape& s, bool with_bias = false) {
+template <class T>
+void check_one(const ConvShape& s, bool with_bias) {
   ASSERT_TRUE(winograd_applies(s)) << text(s);
-  const Results r = run(s, with_bias);
-  const auto x = numbers<float>(static_cast<int64_t>(r.gx.size()), 1),
-             w = numbers<float>(static_cast<int64_t>(r.gw.size()), 2),
-             gy = numbers<float>(static_cast<int64_t>(r.y.size()), 3),
-             bias = numbers<float>(s.out_channels, 4);
+  const Results<T> r = run<T>(s, with_bias);
+  const auto x = numbers<T>(static_cast<int64_t>(r.gx.size()), 1),
+             w = numbers<T>(static_cast<int64_t>(r.gw.size()), 2),
+             gy = numbers<T>(static_cast<int64_t>(r.y.size()), 3), bias = numbers<T>(s.out_channels, 4);
   std::vector<double> y(r.y.size()), gx(x.size()), gw(w.size());
   const int64_t out = product(s.out, s.rank);
   if (with_bias)
@@ -65,6 +69,11 @@ void check(const ConvShape& s, bool with_bias = false) {
   compare(r.y, y, "y", s);
   compare(r.gx, gx, "gx", s);
   compare(r.gw, gw, "gw", s);
+}
+
+void check(const ConvShape& s, bool with_bias = false) {
+  check_one<float>(s, with_bias);
+  check_one<double>(s, with_bias);
 }
 
 TEST(Winograd, TileEdgesAndPadding) {
@@ -118,18 +127,19 @@ TEST(Winograd, DoesNotApply) {
   EXPECT_FALSE(winograd_forward_pays(make_shape(8, 64, 64, 64, {{56, 3, 1, 1, 1}, {56, 3, 1, 1, 1}})));
 }
 
-TEST(Winograd, SameBitsOnAnyThreads) {
+template <class T>
+void same_on_any_threads() {
   const auto results = [] {
-    std::vector<Results> r;
+    std::vector<Results<T>> r;
     for (const ConvShape& s :
          {make_shape(9, 16, 24, 1, {{28, 3, 1, 1, 1}, {28, 3, 1, 1, 1}}),
           make_shape(1, 130, 150, 1, {{7, 3, 1, 1, 1}, {7, 3, 1, 1, 1}}),
           make_shape(2, 16, 8, 2, {{6, 3, 1, 1, 1}, {20, 3, 1, 1, 1}, {20, 3, 1, 1, 1}})})
-      r.push_back(run(s, true));
+      r.push_back(run<T>(s, true));
     return r;
   };
-  const auto same = [](const std::vector<float>& a, const std::vector<float>& b) {
-    return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+  const auto same = [](const std::vector<T>& a, const std::vector<T>& b) {
+    return std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
   };
   const auto serial = results();
   for (int threads : {1, 2, 3, 4}) {
@@ -140,6 +150,10 @@ TEST(Winograd, SameBitsOnAnyThreads) {
       EXPECT_TRUE(same(r[i].y, serial[i].y) && same(r[i].gx, serial[i].gx) && same(r[i].gw, serial[i].gw))
           << i << " on " << threads;
   }
+}
+TEST(Winograd, SameBitsOnAnyThreads) {
+  same_on_any_threads<float>();
+  same_on_any_threads<double>();
 }
 
 }  // namespace

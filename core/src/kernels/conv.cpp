@@ -7,16 +7,10 @@
 #include "winograd.h"
 
 namespace omnigrad::kernels {
-namespace {
-
-template <class T>
-constexpr bool kWinograd = sizeof(T) == 4;
-
-}  // namespace
 
 template <class T>
 size_t conv_forward_workspace(const ConvShape& s) {
-  if (kWinograd<T> && winograd_forward_pays(s)) return winograd_forward_workspace(s);
+  if (winograd_forward_pays(s)) return winograd_forward_workspace<T>(s);
   RowsPlan p;
   if (rows_forward_plan(s, &p) && rows_pay(p, kLanes<T>)) return rows_product_workspace<T>(p);
   return gather_forward_workspace<T>(s);
@@ -25,9 +19,7 @@ size_t conv_forward_workspace(const ConvShape& s) {
 template <class T>
 void conv_forward(const ConvShape& s, const T* x, const T* weight, const T* bias, T* y,
                   void* workspace) noexcept {
-  if constexpr (kWinograd<T>) {
-    if (winograd_forward_pays(s)) return winograd_forward(s, x, weight, bias, y, workspace);
-  }
+  if (winograd_forward_pays(s)) return winograd_forward<T>(s, x, weight, bias, y, workspace);
   RowsPlan p;
   if (rows_forward_plan(s, &p) && rows_pay(p, kLanes<T>))
     return rows_product<T>(p, x, weight, p.sources * p.taps(), p.taps(), bias, y, workspace);
@@ -36,7 +28,7 @@ void conv_forward(const ConvShape& s, const T* x, const T* weight, const T* bias
 
 template <class T>
 size_t conv_input_grad_workspace(const ConvShape& s) {
-  if (kWinograd<T> && winograd_input_grad_pays(s)) return winograd_input_grad_workspace(s);
+  if (winograd_input_grad_pays(s)) return winograd_input_grad_workspace<T>(s);
   RowsPlan p;
   if (rows_input_grad_plan(s, &p) && rows_pay(p, kLanes<T>)) return rows_product_workspace<T>(p);
   return gather_input_grad_workspace<T>(s);
@@ -44,9 +36,7 @@ size_t conv_input_grad_workspace(const ConvShape& s) {
 
 template <class T>
 void conv_input_grad(const ConvShape& s, const T* gy, const T* weight, T* gx, void* workspace) noexcept {
-  if constexpr (kWinograd<T>) {
-    if (winograd_input_grad_pays(s)) return winograd_input_grad(s, gy, weight, gx, workspace);
-  }
+  if (winograd_input_grad_pays(s)) return winograd_input_grad<T>(s, gy, weight, gx, workspace);
   RowsPlan p;
   if (rows_input_grad_plan(s, &p) && rows_pay(p, kLanes<T>))
     return rows_product<T>(p, gy, weight, p.taps(), p.dests * p.taps(), nullptr, gx, workspace);
@@ -55,7 +45,7 @@ void conv_input_grad(const ConvShape& s, const T* gy, const T* weight, T* gx, vo
 
 template <class T>
 size_t conv_weight_grad_workspace(const ConvShape& s) {
-  if (kWinograd<T> && winograd_weight_grad_pays(s)) return winograd_weight_grad_workspace(s);
+  if (winograd_weight_grad_pays(s)) return winograd_weight_grad_workspace<T>(s);
   RowsPlan p;
   if (rows_forward_plan(s, &p) && rows_weight_grad_pays(p)) return rows_weight_grad_workspace<T>(p);
   return gather_weight_grad_workspace<T>(s);
@@ -63,9 +53,7 @@ size_t conv_weight_grad_workspace(const ConvShape& s) {
 
 template <class T>
 void conv_weight_grad(const ConvShape& s, const T* gy, const T* x, T* gw, void* workspace) noexcept {
-  if constexpr (kWinograd<T>) {
-    if (winograd_weight_grad_pays(s)) return winograd_weight_grad(s, gy, x, gw, workspace);
-  }
+  if (winograd_weight_grad_pays(s)) return winograd_weight_grad<T>(s, gy, x, gw, workspace);
   RowsPlan p;
   if (rows_forward_plan(s, &p) && rows_weight_grad_pays(p))
     return rows_weight_grad<T>(p, gy, x, gw, workspace);

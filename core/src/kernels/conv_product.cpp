@@ -2,6 +2,7 @@
 // packed once per call, the image once per block of positions, straight into the micro-kernel's layout.
 #include "../parallel/parallel.h"
 #include "conv_gather.h"
+#include "workers.h"
 
 namespace omnigrad::kernels {
 namespace {
@@ -9,7 +10,7 @@ namespace {
 constexpr int64_t kDepth = 576;            // (channel, tap) pairs in a block
 constexpr int64_t kBlockElements = 32768;  // packed image elements in a block: 128 KB of floats
 constexpr int64_t kRowBlock = 64;
-constexpr int64_t kChunks = 16;  // each has its own workspace
+constexpr int64_t kChunks = 16;
 constexpr int64_t kDirectGroups = 32;
 constexpr int64_t kDirectRows = 2;  // so few rows would leave the tile half empty
 
@@ -41,11 +42,12 @@ class GatherProduct {
     tasks_ = col_blocks_ * splits_;
     serial_ = groups * rows * channels * g.taps() * positions_ <= kSerialWork;
     chunks_ = serial_ ? smaller(tasks_, 1) : smaller(tasks_, kChunks);
+    workers_ = worker_count(chunks_, serial_);
   }
 
   size_t workspace() const {
     return Arena::bytes<int64_t>(gather_.taps()) + Arena::bytes<T>(weight_elements()) +
-           static_cast<size_t>(chunks_) * chunk_bytes();
+           static_cast<size_t>(workers_) * chunk_bytes();
   }
 
   void run(const T* image, const WeightView<T>& weight, const T* bias, T* out, void* workspace) {
@@ -57,8 +59,8 @@ class GatherProduct {
     panels_ = arena.take<T>(weight_elements());
     if (!direct_) pack_weight();
     char* const scratch = arena.take<char>(0);
-    parallel::parallel_for(chunks_, 1, [&](int64_t begin, int64_t end) noexcept {
-      for (int64_t q = begin; q < end; ++q) run_chunk(q, scratch + static_cast<size_t>(q) * chunk_bytes());
+    for_tasks(chunks_, workers_, [&](int64_t q, int64_t worker) noexcept {
+      run_chunk(q, scratch + static_cast<size_t>(worker) * chunk_bytes());
     });
   }
 
@@ -209,7 +211,7 @@ class GatherProduct {
   const Gather& gather_;
   int64_t groups_, rows_;
   DepthBlocks blocks_;
-  int64_t positions_, capacity_, row_blocks_, col_blocks_, splits_, tasks_, chunks_;
+  int64_t positions_, capacity_, row_blocks_, col_blocks_, splits_, tasks_, chunks_, workers_;
   bool direct_, serial_;
   const T* image_ = nullptr;
   WeightView<T> weight_{};

@@ -3,6 +3,7 @@
 // partial sums are added in order. Slices and blocks depend on sizes alone.
 #include "../parallel/parallel.h"
 #include "conv_gather.h"
+#include "workers.h"
 
 namespace omnigrad::kernels {
 namespace {
@@ -36,11 +37,12 @@ class WeightGrad {
     const int64_t tasks = owners_ * slices_;
     serial_ = elements() * positions_ <= kSerialWork;
     chunks_ = smaller(tasks, serial_ ? 1 : kChunks);
+    workers_ = worker_count(chunks_, serial_);
   }
 
   size_t workspace() const {
     return Arena::bytes<T>(slices_ > 1 ? slices_ * elements() : 0) +
-           static_cast<size_t>(chunks_) * chunk_bytes();
+           static_cast<size_t>(workers_) * chunk_bytes();
   }
 
   void run(const T* gy, const T* x, T* gw, void* workspace) {
@@ -54,10 +56,9 @@ class WeightGrad {
     T* const partial = slices_ > 1 ? arena.take<T>(slices_ * elements()) : gw;
     char* const scratch = arena.take<char>(0);
     const int64_t tasks = owners_ * slices_;
-    parallel::parallel_for(chunks_, 1, [&](int64_t begin, int64_t end) noexcept {
-      for (int64_t q = begin; q < end; ++q)
-        for (int64_t t = q * tasks / chunks_; t < (q + 1) * tasks / chunks_; ++t)
-          run_task(t % owners_, t / owners_, partial, scratch + static_cast<size_t>(q) * chunk_bytes());
+    for_tasks(chunks_, workers_, [&](int64_t q, int64_t worker) noexcept {
+      for (int64_t t = q * tasks / chunks_; t < (q + 1) * tasks / chunks_; ++t)
+        run_task(t % owners_, t / owners_, partial, scratch + static_cast<size_t>(worker) * chunk_bytes());
     });
     if (slices_ == 1) return;
     parallel::parallel_for(elements(), serial_ ? elements() : 4096, [&](int64_t begin, int64_t end) noexcept {
@@ -232,7 +233,7 @@ class WeightGrad {
   bool direct_;
   DepthBlocks tiles_;
   int64_t direct_span_;  // channels, or groups of a depthwise convolution, that one direct task owns
-  int64_t blocks_, owners_, slices_, chunks_;
+  int64_t blocks_, owners_, slices_, chunks_, workers_;
   bool serial_;
   const T* gy_ = nullptr;
   const T* x_ = nullptr;

@@ -2,17 +2,18 @@
 
 #include "../parallel/parallel.h"
 #include "microkernel.h"
+#include "workers.h"
 
 namespace omnigrad::kernels {
 namespace {
 
-constexpr int64_t kDepth = 512;  // k in a block: one B panel stays in the first-level cache
+template <class T>
+constexpr int64_t kDepth = 2048 / sizeof(T);  // k in a block: one B panel stays in the first-level cache
 constexpr int64_t kRows = 1024;  // rows of A and columns of B packed at a time
 constexpr int64_t kCols = 1024;
 constexpr int64_t kTaskRows = 64;  // one task's block of C
 constexpr int64_t kTaskCols = 64;
-constexpr int64_t kBatchChunks =
-    16;  // batches are shared out in at most this many parts, each with its own workspace
+constexpr int64_t kBatchChunks = 16;  // batches are shared out in at most this many parts
 
 // Packs `width` (<= kWidth) lines that lie `line` apart into out [depth][kWidth]; missing lines are zero.
 template <int kWidth, class T>
@@ -113,8 +114,8 @@ struct Product {
     for (j0 = 0; j0 < n; j0 += kCols) {
       cols = smaller(kCols, n - j0);
       const int64_t col_panels = ceil_div(cols, kNR);
-      for (k0 = 0; k0 < k; k0 += kDepth) {
-        depth = smaller(kDepth, k - k0);
+      for (k0 = 0; k0 < k; k0 += kDepth<T>) {
+        depth = smaller(kDepth<T>, k - k0);
         for (i0 = 0; i0 < m; i0 += kRows) {
           rows = smaller(kRows, m - i0);
           const int64_t row_panels = ceil_div(rows, kTileRows);
@@ -152,7 +153,7 @@ template <class T>
 size_t gemm_workspace(int64_t m, int64_t n, int64_t k) {
   // Rows and columns may change places, so both are rounded to the wider tile.
   const int64_t lines = round_up(smaller(m, kRows), 8) + round_up(smaller(n, kCols), 8);
-  return static_cast<size_t>(lines * smaller(k, kDepth)) * sizeof(T);
+  return static_cast<size_t>(lines * smaller(k, kDepth<T>)) * sizeof(T);
 }
 
 template <class T>
@@ -176,7 +177,7 @@ void gemm(int64_t m, int64_t n, int64_t k, Strided<T> a, Strided<T> b, T* c, boo
   p.pack_a = p.n > 2 * kTileCols<T>;
   p.pack_b = p.b.col != 1 || p.m > 2 * kTileRows;
   p.a_panels = static_cast<T*>(workspace);
-  p.b_panels = p.a_panels + round_up(smaller(p.m, kRows), kTileRows) * smaller(k, kDepth);
+  p.b_panels = p.a_panels + round_up(smaller(p.m, kRows), kTileRows) * smaller(k, kDepth<T>);
   p.run();
 }
 
@@ -185,10 +186,14 @@ static bool splits_inside(int64_t batch, int64_t m, int64_t n, int64_t k) {
   return batch == 1 || m * n * k > 8 * kSerialWork;
 }
 
+static int64_t batch_workers(int64_t batch, int64_t m, int64_t n, int64_t k) {
+  return worker_count(smaller(batch, kBatchChunks), batch * m * n * k <= kSerialWork);
+}
+
 template <class T>
 size_t gemm_batched_workspace(int64_t batch, int64_t m, int64_t n, int64_t k) {
-  const int64_t chunks = splits_inside(batch, m, n, k) ? 1 : smaller(batch, kBatchChunks);
-  return static_cast<size_t>(larger(chunks, 0)) * gemm_workspace<T>(m, n, k);
+  const int64_t workers = splits_inside(batch, m, n, k) ? 1 : batch_workers(batch, m, n, k);
+  return static_cast<size_t>(workers) * gemm_workspace<T>(m, n, k);
 }
 
 template <class T>
@@ -205,11 +210,9 @@ void gemm_batched(int64_t batch, int64_t m, int64_t n, int64_t k, Strided<T> a, 
   }
   const int64_t chunks = smaller(batch, kBatchChunks);
   const size_t bytes = gemm_workspace<T>(m, n, k);
-  const int64_t grain = batch * m * n * k <= kSerialWork ? chunks : 1;
-  parallel::parallel_for(chunks, grain, [&](int64_t begin, int64_t end) noexcept {
-    for (int64_t q = begin; q < end; ++q)
-      for (int64_t i = q * batch / chunks; i < (q + 1) * batch / chunks; ++i)
-        one(i, static_cast<char*>(workspace) + static_cast<size_t>(q) * bytes);
+  for_tasks(chunks, batch_workers(batch, m, n, k), [&](int64_t q, int64_t worker) noexcept {
+    for (int64_t i = q * batch / chunks; i < (q + 1) * batch / chunks; ++i)
+      one(i, static_cast<char*>(workspace) + static_cast<size_t>(worker) * bytes);
   });
 }
 

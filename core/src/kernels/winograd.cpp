@@ -8,24 +8,24 @@
 namespace omnigrad::kernels {
 namespace {
 
-constexpr int kL = 4;                  // channels in a vector
-constexpr int kNR = kTileCols<float>;  // channels in a panel of the weight
-constexpr ptrdiff_t kSkew = 16;        // floats between points, so that they do not fall on one cache set
+constexpr int64_t kSkewBytes = 64;  // between points, so that they do not fall on one cache set
 
 // Element (dest, source, tap, 3x3) of the weight, and whether the 3x3 is turned about.
+template <class T>
 struct WeightView {
-  const float* data;
+  const T* data;
   int64_t group, dest, source;
   bool turned;
 };
 
+template <class T>
 class WinogradProduct {
  public:
   explicit WinogradProduct(const WinogradPlan& p)
       : p_(p),
         depth_(round_up(p.sources, kL)),
         panels_(ceil_div(p.dests, kNR)),
-        blocks_(p, kWinogradSize * (depth_ + round_up(p.dests, kNR) * (p.folded ? 0 : 1)),
+        blocks_(p, kElement * kWinogradSize * (depth_ + round_up(p.dests, kNR) * (p.folded ? 0 : 1)),
                 p.folded ? p.source_planes : p.dest_planes) {
     serial_ = p.direct_work() <= kSerialWork;
     const int64_t blocks = p.groups * blocks_.count();
@@ -40,22 +40,22 @@ class WinogradProduct {
     const int64_t source_tiles = round_up(blocks_.most_images() * p.source_planes * pitch_, kTileRows);
     const int64_t dest_tiles =
         p.folded ? pitch_ : round_up(blocks_.most_images() * p.dest_planes * pitch_, kTileRows);
-    source_step_ = source_tiles * depth_ + kSkew;
-    dest_step_ = dest_tiles * width_ + kSkew;
+    source_step_ = source_tiles * depth_ + kSkewBytes / kElement;
+    dest_step_ = dest_tiles * width_ + kSkewBytes / kElement;
   }
 
   size_t workspace() const {
-    return Arena::bytes<float>(weight_floats()) + Arena::bytes<float>(p_.source_image().zero_floats()) +
+    return Arena::bytes<T>(weight_elements()) + Arena::bytes<T>(p_.source_image().zero_elements()) +
            static_cast<size_t>(workers_) * worker_bytes();
   }
 
-  void run(const float* source, const WeightView& weight, const float* bias, float* dest, void* workspace) {
+  void run(const T* source, const WeightView<T>& weight, const T* bias, T* dest, void* workspace) {
     source_ = source, bias_ = bias, dest_ = dest;
     Arena arena(workspace);
-    weight_ = arena.take<float>(weight_floats());
-    const int64_t zero_floats = p_.source_image().zero_floats();
-    float* const zeros = arena.take<float>(zero_floats);
-    for (int64_t i = 0; i < zero_floats; ++i) zeros[i] = 0;
+    weight_ = arena.take<T>(weight_elements());
+    const int64_t zero_elements = p_.source_image().zero_elements();
+    T* const zeros = arena.take<T>(zero_elements);
+    for (int64_t i = 0; i < zero_elements; ++i) zeros[i] = 0;
     zeros_ = zeros;
     evaluate_weight(weight);
     char* const scratch = arena.take<char>(0);
@@ -65,17 +65,20 @@ class WinogradProduct {
   }
 
  private:
-  int64_t panel_floats() const { return p_.taps * p_.sources * kNR; }
-  int64_t weight_floats() const { return p_.groups * kWinogradSize * panels_ * panel_floats(); }
+  static constexpr int kL = kLanes<T>;      // channels in a vector
+  static constexpr int kNR = kTileCols<T>;  // channels in a panel of the weight
+  static constexpr int64_t kElement = sizeof(T);
+  int64_t panel_elements() const { return p_.taps * p_.sources * kNR; }
+  int64_t weight_step() const { return panels_ * panel_elements() + kSkewBytes / kElement; }
+  int64_t weight_elements() const { return p_.groups * kWinogradSize * weight_step(); }
   size_t worker_bytes() const {
-    return Arena::bytes<float>(kWinogradSize * source_step_) +
-           Arena::bytes<float>(kWinogradSize * dest_step_) +
-           Arena::bytes<float>(p_.source_image().line_floats()) + Arena::bytes<DepthPiece>(p_.taps);
+    return Arena::bytes<T>(kWinogradSize * source_step_) + Arena::bytes<T>(kWinogradSize * dest_step_) +
+           Arena::bytes<Vec<T>>(p_.source_image().line_vectors()) + Arena::bytes<DepthPiece>(p_.taps);
   }
 
   // To [group][point][panel][tap][source][8]; missing rows are zero.
-  void evaluate_weight(const WeightView& w) const {
-    const int64_t point_step = panels_ * panel_floats();
+  void evaluate_weight(const WeightView<T>& w) const {
+    const int64_t point_step = weight_step();
     parallel::parallel_for(
         p_.groups * panels_, serial_ ? p_.groups * panels_ : 1, [&](int64_t begin, int64_t end) noexcept {
           for (int64_t i = begin; i < end; ++i) {
@@ -83,8 +86,8 @@ class WinogradProduct {
             for (int h = 0; h < kNR; h += kL) {
               const int64_t row = panel * kNR + h;
               const int have = static_cast<int>(larger(0, smaller(kL, p_.dests - row)));
-              const float* const src = w.data + group * w.group + row * w.dest;
-              float* dst = weight_ + group * kWinogradSize * point_step + panel * panel_floats() + h;
+              const T* const src = w.data + group * w.group + row * w.dest;
+              T* dst = weight_ + group * kWinogradSize * point_step + panel * panel_elements() + h;
               for (int64_t t = 0; t < p_.taps; ++t)
                 for (int64_t c = 0; c < p_.sources; ++c, dst += kNR)
                   evaluate_kernels(src + c * w.source + t * 9, w.dest, have, w.turned, dst, point_step);
@@ -93,19 +96,23 @@ class WinogradProduct {
         });
   }
 
-  static void evaluate_kernels(const float* src, int64_t step, int have, bool turned, float* dst,
+  static void evaluate_kernels(const T* src, int64_t step, int have, bool turned, T* dst,
                                ptrdiff_t point_step) {
-    f32x4 w[3][3], a[3][kWinogradPoints];
+    Vec<T> w[3][3], a[3][kWinogradPoints];
     for (int i = 0; i < 9; ++i) {
-      f32x4 v{};
-      for (int r = 0; r < have; ++r) v[r] = src[r * step + (turned ? 8 - i : i)];
+      const T* const p = src + (turned ? 8 - i : i);
+      Vec<T> v{};
+      if (have == kL)
+        for (int r = 0; r < kL; ++r) v[r] = p[r * step];
+      else
+        for (int r = 0; r < have; ++r) v[r] = p[r * step];
       w[i % 3][i / 3] = v;
     }
-    for (int j = 0; j < 3; ++j) winograd::from_weight(w[j], a[j]);
+    for (int j = 0; j < 3; ++j) winograd::from_weight<T>(w[j], a[j]);
     for (int i = 0; i < kWinogradPoints; ++i) {
-      const f32x4 row[3] = {a[0][i], a[1][i], a[2][i]};
-      f32x4 o[kWinogradPoints];
-      winograd::from_weight(row, o);
+      const Vec<T> row[3] = {a[0][i], a[1][i], a[2][i]};
+      Vec<T> o[kWinogradPoints];
+      winograd::from_weight<T>(row, o);
       for (int j = 0; j < kWinogradPoints; ++j, dst += point_step) store(dst, o[j]);
     }
   }
@@ -114,8 +121,8 @@ class WinogradProduct {
     WinogradBlocks::Block block;
     int64_t group, panel, panels;  // panels of the weight
     int64_t tiles;                 // from one plane to the next
-    float *evaluations, *products;
-    f32x4* line;
+    T *evaluations, *products;
+    Vec<T>* line;
     DepthPiece* pieces;
   };
 
@@ -129,9 +136,9 @@ class WinogradProduct {
     t.panels = (split + 1) * panels_ / splits_ - t.panel;
     t.tiles = t.block.rows * p_.tile_cols;
     if (p_.folded) t.tiles = round_up(t.tiles, kTileRows);
-    t.evaluations = arena.take<float>(kWinogradSize * source_step_);
-    t.products = arena.take<float>(kWinogradSize * dest_step_);
-    t.line = reinterpret_cast<f32x4*>(arena.take<float>(p_.source_image().line_floats()));
+    t.evaluations = arena.take<T>(kWinogradSize * source_step_);
+    t.products = arena.take<T>(kWinogradSize * dest_step_);
+    t.line = arena.take<Vec<T>>(p_.source_image().line_vectors());
     t.pieces = arena.take<DepthPiece>(p_.taps);
     evaluate_source(t);
     if (!p_.folded) {
@@ -157,12 +164,12 @@ class WinogradProduct {
 
   void evaluate_source(const Task& t) const {
     const WinogradImage image = p_.source_image();
-    for (int64_t i = 0; i < image.line_floats() / kL; ++i) t.line[i] = f32x4{};
+    for (int64_t i = 0; i < image.line_vectors(); ++i) t.line[i] = Vec<T>{};
     for (int64_t n = 0; n < t.block.images; ++n)
       for (int64_t p = 0; p < p_.source_planes; ++p) {
-        const float* plane = source_ + p * p_.source_size() +
-                             ((t.block.image + n) * p_.groups + t.group) * p_.sources * image.channel_stride;
-        float* out = t.evaluations + (n * p_.source_planes + p) * t.tiles * depth_;
+        const T* plane = source_ + p * p_.source_size() +
+                         ((t.block.image + n) * p_.groups + t.group) * p_.sources * image.channel_stride;
+        T* out = t.evaluations + (n * p_.source_planes + p) * t.tiles * depth_;
         for (int64_t r = 0; r < t.block.rows; ++r)
           for (int64_t c = 0; c < p_.sources; c += kL)
             transform_strip<winograd::FromInput>(
@@ -173,12 +180,12 @@ class WinogradProduct {
 
   // Products of `tiles` tiles from the first on, rounded up to whole row panels.
   void multiply_tiles(const Task& t, int64_t count, int64_t tiles) const {
-    const float* const weight = weight_ + t.group * kWinogradSize * panels_ * panel_floats();
+    const T* const weight = weight_ + t.group * kWinogradSize * weight_step();
     for (int64_t i = 0; i < kWinogradSize; ++i) {
-      const float* const a = t.evaluations + i * source_step_;
-      float* const out = t.products + i * dest_step_;
+      const T* const a = t.evaluations + i * source_step_;
+      T* const out = t.products + i * dest_step_;
       for (int64_t p = 0; p < t.panels; ++p) {
-        const float* const b = weight + (i * panels_ + t.panel + p) * panel_floats();
+        const T* const b = weight + i * weight_step() + (t.panel + p) * panel_elements();
         for (int64_t r = 0; r < tiles; r += kTileRows)
           store_tile(multiply_pieces(a + r * depth_, depth_, 1, b, kNR, t.pieces, count),
                      out + r * width_ + p * kNR, width_, false);
@@ -190,12 +197,12 @@ class WinogradProduct {
   void write_plane(const Task& t, int64_t image, int64_t plane, int64_t tile) const {
     const int64_t first = t.panel * kNR, last = smaller(first + t.panels * kNR, p_.dests);
     const int64_t channel_stride = p_.dest_planes * p_.dest_size();
-    float* const out = dest_ + plane * p_.dest_size() +
-                       ((t.block.image + image) * p_.groups + t.group) * p_.dests * channel_stride;
+    T* const out = dest_ + plane * p_.dest_size() +
+                   ((t.block.image + image) * p_.groups + t.group) * p_.dests * channel_stride;
     for (int64_t r = 0; r < t.block.rows; ++r)
       for (int64_t q = 0; q < p_.tile_cols; q += 4)
         for (int64_t c = first; c < last; c += kL) {
-          f32x4 bias{};
+          Vec<T> bias{};
           const int have = static_cast<int>(smaller(kL, last - c));
           if (bias_ != nullptr) bias = load_partial(bias_ + t.group * p_.dests + c, have);
           for (int64_t j = q; j < smaller(q + 4, p_.tile_cols); ++j)
@@ -204,29 +211,33 @@ class WinogradProduct {
         }
   }
 
-  void write_tile(const float* products, f32x4 bias, float* out, int channels, int64_t y, int64_t x) const {
-    f32x4 z[kWinogradTile][kWinogradPoints];
+  void write_tile(const T* products, Vec<T> bias, T* out, int channels, int64_t y, int64_t x) const {
+    Vec<T> z[kWinogradTile][kWinogradPoints];
     for (int j = 0; j < kWinogradPoints; ++j) {
-      f32x4 m[kWinogradPoints], o[kWinogradTile];
+      Vec<T> m[kWinogradPoints], o[kWinogradTile];
       for (int i = 0; i < kWinogradPoints; ++i)
         m[i] = load(products + (i * kWinogradPoints + j) * dest_step_);
-      winograd::to_output(m, o);
+      winograd::to_output<T>(m, o);
       for (int i = 0; i < kWinogradTile; ++i) z[i][j] = o[i];
     }
     const int64_t height = smaller(kWinogradTile, p_.dest_h - y);
     const int width = static_cast<int>(smaller(kWinogradTile, p_.dest_w - x));
     const int64_t channel_stride = p_.dest_planes * p_.dest_size();
     for (int64_t i = 0; i < height; ++i) {
-      f32x4 o[kWinogradTile];
-      winograd::to_output(z[i], o);
-      for (int j = 0; j < kWinogradTile; ++j) o[j] += bias;
-      transpose(o);
-      float* p = out + (y + i) * p_.dest_w + x;
-      for (int c = 0; c < channels; ++c, p += channel_stride) {
-        if (width == kWinogradTile)
-          store(p, o[c]);
-        else
-          store_partial(p, o[c], width);
+      Vec<T> o[kWinogradTile];
+      winograd::to_output<T>(z[i], o);
+      for (int j = 0; j < kWinogradTile; j += kL) {
+        Vec<T> v[kL];
+        for (int l = 0; l < kL; ++l) v[l] = o[j + l] + bias;
+        transpose(v);
+        if (j >= width) break;
+        T* p = out + (y + i) * p_.dest_w + x + j;
+        for (int c = 0; c < channels; ++c, p += channel_stride) {
+          if (width >= j + kL)
+            store(p, v[c]);
+          else
+            store_partial(p, v[c], width - j);
+        }
       }
     }
   }
@@ -237,8 +248,8 @@ class WinogradProduct {
   bool serial_;
   int64_t splits_, width_, tasks_, workers_, pitch_;
   ptrdiff_t source_step_, dest_step_;  // from one point to the next
-  const float *source_ = nullptr, *bias_ = nullptr, *zeros_ = nullptr;
-  float *dest_ = nullptr, *weight_ = nullptr;
+  const T *source_ = nullptr, *bias_ = nullptr, *zeros_ = nullptr;
+  T *dest_ = nullptr, *weight_ = nullptr;
 };
 
 int64_t taps_of(const ConvShape& s) {
@@ -256,28 +267,40 @@ bool winograd_input_grad_pays(const ConvShape& s) {
   return winograd_applies(s) && winograd_input_grad_plan(s).pays();
 }
 
+template <class T>
 size_t winograd_forward_workspace(const ConvShape& s) {
   const WinogradPlan p = winograd_forward_plan(s);
-  return WinogradProduct(p).workspace();
+  return WinogradProduct<T>(p).workspace();
 }
-void winograd_forward(const ConvShape& s, const float* x, const float* weight, const float* bias, float* y,
+template <class T>
+void winograd_forward(const ConvShape& s, const T* x, const T* weight, const T* bias, T* y,
                       void* workspace) noexcept {
   const WinogradPlan p = winograd_forward_plan(s);
   const int64_t taps = taps_of(s);
-  WinogradProduct(p).run(x, {weight, p.dests * p.sources * taps, p.sources * taps, taps, false}, bias, y,
-                         workspace);
+  WinogradProduct<T>(p).run(x, {weight, p.dests * p.sources * taps, p.sources * taps, taps, false}, bias, y,
+                            workspace);
 }
 
+template <class T>
 size_t winograd_input_grad_workspace(const ConvShape& s) {
   const WinogradPlan p = winograd_input_grad_plan(s);
-  return WinogradProduct(p).workspace();
+  return WinogradProduct<T>(p).workspace();
 }
-void winograd_input_grad(const ConvShape& s, const float* gy, const float* weight, float* gx,
-                         void* workspace) noexcept {
+template <class T>
+void winograd_input_grad(const ConvShape& s, const T* gy, const T* weight, T* gx, void* workspace) noexcept {
   const WinogradPlan p = winograd_input_grad_plan(s);
   const int64_t taps = taps_of(s);
-  WinogradProduct(p).run(gy, {weight, p.dests * p.sources * taps, taps, p.dests * taps, true}, nullptr, gx,
-                         workspace);
+  WinogradProduct<T>(p).run(gy, {weight, p.dests * p.sources * taps, taps, p.dests * taps, true}, nullptr, gx,
+                            workspace);
 }
+
+#define OMNIGRAD_INSTANTIATE(T)                                                                          \
+  template size_t winograd_forward_workspace<T>(const ConvShape&);                                       \
+  template void winograd_forward<T>(const ConvShape&, const T*, const T*, const T*, T*, void*) noexcept; \
+  template size_t winograd_input_grad_workspace<T>(const ConvShape&);                                    \
+  template void winograd_input_grad<T>(const ConvShape&, const T*, const T*, T*, void*) noexcept;
+OMNIGRAD_INSTANTIATE(float)
+OMNIGRAD_INSTANTIATE(double)
+#undef OMNIGRAD_INSTANTIATE
 
 }  // namespace omnigrad::kernels

@@ -1,7 +1,7 @@
 // Convolution by 3x3 kernels on the last two axes with unit stride, and both gradients, by Winograd's minimal
 // filtering: a tile of 4x4 outputs costs 36 products a channel pair instead of 144. Leading axes of any
-// kernel and dilation only lengthen the products. float alone: its rounding is some digits of float's, and
-// the caller decides by these predicates, which look at the shape alone. Shapes are taken as checked.
+// kernel and dilation only lengthen the products. The rounding error is that of a whole tile. The caller
+// decides by these predicates, which look at the shape alone. Shapes are taken as checked.
 #pragma once
 
 #include "conv.h"
@@ -15,16 +15,20 @@ bool winograd_forward_pays(const ConvShape& s);
 bool winograd_input_grad_pays(const ConvShape& s);
 bool winograd_weight_grad_pays(const ConvShape& s);
 
+template <class T>
 size_t winograd_forward_workspace(const ConvShape& s);
-void winograd_forward(const ConvShape& s, const float* x, const float* weight, const float* bias, float* y,
+template <class T>
+void winograd_forward(const ConvShape& s, const T* x, const T* weight, const T* bias, T* y,
                       void* workspace) noexcept;
 
+template <class T>
 size_t winograd_input_grad_workspace(const ConvShape& s);
-void winograd_input_grad(const ConvShape& s, const float* gy, const float* weight, float* gx,
-                         void* workspace) noexcept;
+template <class T>
+void winograd_input_grad(const ConvShape& s, const T* gy, const T* weight, T* gx, void* workspace) noexcept;
 
+template <class T>
 size_t winograd_weight_grad_workspace(const ConvShape& s);
-void winograd_weight_grad(const ConvShape& s, const float* gy, const float* x, float* gw,
-                          void* workspace) noexcept;
+template <class T>
+void winograd_weight_grad(const ConvShape& s, const T* gy, const T* x, T* gw, void* workspace) noexcept;
 
 }  // namespace omnigrad::kernels

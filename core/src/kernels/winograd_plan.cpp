@@ -64,7 +64,9 @@ int64_t WinogradPlan::source_plane(int64_t plane, int64_t tap) const {
 // of the weight 100 a channel pair. Evaluations fill panels of 8 and 4 channels.
 bool WinogradPlan::pays() const {
   const int64_t tiles = batch * tile_rows * tile_cols;
-  if (tiles == 0 || source_planes == 0 || dest_planes == 0 || sources < 4 || dests < 4) return false;
+  if (tiles == 0 || source_planes == 0 || dest_planes == 0) return false;
+  // Fewer channels go straight from rows.
+  if (smaller(sources, dests) < 4 || larger(sources, dests) < 8) return false;
   const int64_t wide = round_up(dests, 4),
                 products = tiles * dest_planes * taps * kWinogradSize * sources * wide;
   const int64_t transforms = tiles * 90 * (source_planes * round_up(sources, 4) + dest_planes * wide);
@@ -75,12 +77,11 @@ bool WinogradPlan::pays() const {
   return cost < direct && least_block < (int64_t{1} << 22);
 }
 
-WinogradBlocks::WinogradBlocks(const WinogradPlan& plan, int64_t floats_per_tile, int64_t planes)
+WinogradBlocks::WinogradBlocks(const WinogradPlan& plan, int64_t bytes_per_tile, int64_t planes)
     : batch_(plan.batch), tile_rows_(plan.tile_rows) {
   const int64_t row_tiles = larger(plan.tile_cols * planes, 1),
                 image_tiles = row_tiles * larger(tile_rows_, 1);
-  const int64_t fit =
-      larger(kBlockBytes / static_cast<int64_t>(sizeof(float)) / larger(floats_per_tile, 1), kLeastTiles);
+  const int64_t fit = larger(kBlockBytes / larger(bytes_per_tile, 1), kLeastTiles);
   if (fit < image_tiles) {
     image_parts_ = batch_;
     row_parts_ = ceil_div(tile_rows_, larger(fit / row_tiles, 1));

@@ -48,8 +48,8 @@ class WinogradBlocks {
   static constexpr int64_t kWantedBlocks = 8;  // to share among threads
 
   WinogradBlocks() = default;
-  // `floats_per_tile` over all points; `planes`: those of one image that lie in the block.
-  WinogradBlocks(const WinogradPlan& plan, int64_t floats_per_tile, int64_t planes);
+  // `bytes_per_tile` over all points; `planes`: those of one image that lie in the block.
+  WinogradBlocks(const WinogradPlan& plan, int64_t bytes_per_tile, int64_t planes);
 
   struct Block {
     int64_t image, images, row, rows;

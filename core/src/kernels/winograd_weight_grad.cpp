@@ -8,12 +8,11 @@
 namespace omnigrad::kernels {
 namespace {
 
-constexpr int kL = 4;
-constexpr int kNR = kTileCols<float>;
-constexpr ptrdiff_t kSkew = 16;         // floats between points, so that they do not fall on one cache set
+constexpr int64_t kSkewBytes = 64;      // between points, so that they do not fall on one cache set
 constexpr int64_t kBlockChannels = 64;  // of each operand in a task
 constexpr int64_t kBlockPairs = 4096;   // channel pairs times leading taps in a task: 590 KB of sums
 
+template <class T>
 class WinogradWeightGrad {
  public:
   explicit WinogradWeightGrad(const WinogradPlan& p)
@@ -30,7 +29,8 @@ class WinogradWeightGrad {
     owners_ = p.groups * row_parts_ * col_parts_;
     row_planes_ = swapped_ ? p.source_planes : p.dest_planes;
     col_planes_ = swapped_ ? p.dest_planes : p.source_planes;
-    blocks_ = WinogradBlocks(p, kWinogradSize * (row_block_ + col_block_), larger(row_planes_, col_planes_));
+    blocks_ = WinogradBlocks(p, kElement * kWinogradSize * (row_block_ + col_block_),
+                             larger(row_planes_, col_planes_));
     serial_ = p.direct_work() <= kSerialWork;
     slices_ = serial_ || owners_ >= WinogradBlocks::kWantedBlocks
                   ? 1
@@ -38,21 +38,21 @@ class WinogradWeightGrad {
     tasks_ = owners_ * slices_;
     workers_ = worker_count(tasks_, serial_);
     const int64_t tiles = blocks_.most_images() * blocks_.most_rows() * p.tile_cols;
-    row_step_ = tiles * row_planes_ * row_block_ + kSkew;
-    col_step_ = tiles * col_planes_ * col_block_ + kSkew;
+    row_step_ = tiles * row_planes_ * row_block_ + kSkewBytes / kElement;
+    col_step_ = tiles * col_planes_ * col_block_ + kSkewBytes / kElement;
   }
 
   size_t workspace() const {
-    return Arena::bytes<float>(slices_ > 1 ? slices_ * elements() : 0) + Arena::bytes<float>(zero_floats()) +
+    return Arena::bytes<T>(slices_ > 1 ? slices_ * elements() : 0) + Arena::bytes<T>(zero_elements()) +
            static_cast<size_t>(workers_) * worker_bytes();
   }
 
-  void run(const float* gy, const float* x, float* gw, void* workspace) {
+  void run(const T* gy, const T* x, T* gw, void* workspace) {
     cotangent_ = gy, image_ = x;
     Arena arena(workspace);
-    float* const partial = slices_ > 1 ? arena.take<float>(slices_ * elements()) : gw;
-    float* const zeros = arena.take<float>(zero_floats());
-    for (int64_t i = 0; i < zero_floats(); ++i) zeros[i] = 0;
+    T* const partial = slices_ > 1 ? arena.take<T>(slices_ * elements()) : gw;
+    T* const zeros = arena.take<T>(zero_elements());
+    for (int64_t i = 0; i < zero_elements(); ++i) zeros[i] = 0;
     zeros_ = zeros;
     char* const scratch = arena.take<char>(0);
     for_tasks(tasks_, workers_, [&](int64_t task, int64_t worker) noexcept {
@@ -62,7 +62,7 @@ class WinogradWeightGrad {
     if (slices_ == 1) return;
     parallel::parallel_for(elements(), serial_ ? elements() : 4096, [&](int64_t begin, int64_t end) noexcept {
       for (int64_t i = begin; i < end; ++i) {
-        float sum = partial[i];
+        T sum = partial[i];
         for (int64_t k = 1; k < slices_; ++k) sum += partial[k * elements() + i];
         gw[i] = sum;
       }
@@ -70,44 +70,48 @@ class WinogradWeightGrad {
   }
 
  private:
+  static constexpr int kL = kLanes<T>;
+  static constexpr int kNR = kTileCols<T>;
+  static constexpr int64_t kElement = sizeof(T);
   int64_t elements() const { return p_.groups * p_.dests * p_.sources * p_.taps * 9; }
-  int64_t zero_floats() const {
-    return larger(p_.source_image().zero_floats(), p_.dest_image().zero_floats());
+  int64_t zero_elements() const {
+    return larger(p_.source_image().zero_elements(), p_.dest_image().zero_elements());
   }
-  int64_t line_floats() const { return p_.source_image().line_floats(); }
-  int64_t sum_floats() const { return p_.taps * kWinogradSize * row_block_ * col_block_; }
+  int64_t line_vectors() const { return p_.source_image().line_vectors(); }
+  int64_t sum_step() const { return row_block_ * col_block_ + kSkewBytes / kElement; }
+  int64_t sum_elements() const { return p_.taps * kWinogradSize * sum_step(); }
   int64_t most_pieces() const { return blocks_.most_images() * p_.dest_planes; }
   size_t worker_bytes() const {
-    return Arena::bytes<float>(kWinogradSize * row_step_) + Arena::bytes<float>(kWinogradSize * col_step_) +
-           Arena::bytes<float>(sum_floats()) + Arena::bytes<float>(line_floats()) +
+    return Arena::bytes<T>(kWinogradSize * row_step_) + Arena::bytes<T>(kWinogradSize * col_step_) +
+           Arena::bytes<T>(sum_elements()) + Arena::bytes<Vec<T>>(line_vectors()) +
            Arena::bytes<DepthPiece>(most_pieces());
   }
 
   struct Task {
     WinogradBlocks::Block block;
     int64_t group, row, rows, col, cols;  // channels owned
-    float *row_points, *col_points, *sums;
-    f32x4* line;
+    T *row_points, *col_points, *sums;
+    Vec<T>* line;
     DepthPiece* pieces;
   };
 
-  void run_task(int64_t owner, int64_t slice, float* gw, char* scratch) const {
+  void run_task(int64_t owner, int64_t slice, T* gw, char* scratch) const {
     Arena arena(scratch);
     Task t;
     t.group = owner / (row_parts_ * col_parts_);
     t.row = owner / col_parts_ % row_parts_ * row_block_, t.rows = smaller(row_block_, rows_ - t.row);
     t.col = owner % col_parts_ * col_block_, t.cols = smaller(col_block_, cols_ - t.col);
-    t.row_points = arena.take<float>(kWinogradSize * row_step_);
-    t.col_points = arena.take<float>(kWinogradSize * col_step_);
-    t.sums = arena.take<float>(sum_floats());
-    t.line = reinterpret_cast<f32x4*>(arena.take<float>(line_floats()));
+    t.row_points = arena.take<T>(kWinogradSize * row_step_);
+    t.col_points = arena.take<T>(kWinogradSize * col_step_);
+    t.sums = arena.take<T>(sum_elements());
+    t.line = arena.take<Vec<T>>(line_vectors());
     t.pieces = arena.take<DepthPiece>(most_pieces());
-    for (int64_t i = 0; i < sum_floats(); ++i) t.sums[i] = 0;
+    for (int64_t i = 0; i < sum_elements(); ++i) t.sums[i] = 0;
     const int64_t blocks = blocks_.count();
     for (int64_t b = slice * blocks / slices_; b < (slice + 1) * blocks / slices_; ++b) {
       t.block = blocks_.at(b);
-      float* const source = swapped_ ? t.row_points : t.col_points;
-      float* const dest = swapped_ ? t.col_points : t.row_points;
+      T* const source = swapped_ ? t.row_points : t.col_points;
+      T* const dest = swapped_ ? t.col_points : t.row_points;
       const int64_t source_pitch = swapped_ ? row_block_ : col_block_;
       const int64_t dest_pitch = swapped_ ? col_block_ : row_block_;
       evaluate<winograd::FromInput>(t, p_.source_image(), image_, p_.source_planes, p_.sources,
@@ -124,14 +128,14 @@ class WinogradWeightGrad {
   // Channels from `first` on of every image, plane and tile row of the block; `pitch` of them, missing ones
   // zero, to out[point][image][plane][tile][channel].
   template <class Map>
-  void evaluate(const Task& t, const WinogradImage& image, const float* data, int64_t planes,
-                int64_t channels, int64_t first, float* out, ptrdiff_t step, int64_t pitch) const {
-    for (int64_t i = 0; i < line_floats() / kL; ++i) t.line[i] = f32x4{};
+  void evaluate(const Task& t, const WinogradImage& image, const T* data, int64_t planes, int64_t channels,
+                int64_t first, T* out, ptrdiff_t step, int64_t pitch) const {
+    for (int64_t i = 0; i < line_vectors(); ++i) t.line[i] = Vec<T>{};
     const int64_t strip = p_.tile_cols * pitch;
     for (int64_t n = 0; n < t.block.images; ++n)
       for (int64_t p = 0; p < planes; ++p) {
-        const float* plane = data + p * image.height * image.width +
-                             ((t.block.image + n) * p_.groups + t.group) * channels * image.channel_stride;
+        const T* plane = data + p * image.height * image.width +
+                         ((t.block.image + n) * p_.groups + t.group) * channels * image.channel_stride;
         for (int64_t r = 0; r < t.block.rows; ++r, out += strip)
           for (int64_t c = 0; c < pitch; c += kL) {
             const int have = static_cast<int>(larger(0, smaller(kL, channels - first - c)));
@@ -169,8 +173,8 @@ class WinogradWeightGrad {
   void add_products(const Task& t, int64_t tap) const {
     const int64_t count = pair_tiles(t, tap);
     for (int64_t i = 0; i < kWinogradSize; ++i) {
-      const float *const a = t.row_points + i * row_step_, *const b = t.col_points + i * col_step_;
-      float* const sums = t.sums + (tap * kWinogradSize + i) * row_block_ * col_block_;
+      const T *const a = t.row_points + i * row_step_, *const b = t.col_points + i * col_step_;
+      T* const sums = t.sums + (tap * kWinogradSize + i) * sum_step();
       for (int64_t c = 0; c < t.cols; c += kNR)
         for (int64_t r = 0; r < t.rows; r += kTileRows)
           store_tile(multiply_pieces(a + r, 1, row_block_, b + c, col_block_, t.pieces, count),
@@ -178,32 +182,32 @@ class WinogradWeightGrad {
     }
   }
 
-  void write(const Task& t, float* gw) const {
+  void write(const Task& t, T* gw) const {
     const int64_t weights = p_.taps * 9;
     const int64_t row_stride = swapped_ ? weights : p_.sources * weights;
     const int64_t col_stride = swapped_ ? p_.sources * weights : weights;
-    const int64_t point_step = row_block_ * col_block_;
+    const int64_t point_step = sum_step();
     gw += t.group * p_.dests * p_.sources * weights;
     for (int64_t r = 0; r < t.rows; ++r)
       for (int64_t c = 0; c < t.cols; c += kL)
         for (int64_t tap = 0; tap < p_.taps; ++tap) {
-          const float* const sums = t.sums + tap * kWinogradSize * point_step + r * col_block_ + c;
-          float* const out = gw + (t.row + r) * row_stride + (t.col + c) * col_stride + tap * 9;
+          const T* const sums = t.sums + tap * kWinogradSize * point_step + r * col_block_ + c;
+          T* const out = gw + (t.row + r) * row_stride + (t.col + c) * col_stride + tap * 9;
           write_kernels(sums, point_step, static_cast<int>(smaller(kL, t.cols - c)), out, col_stride);
         }
   }
 
-  static void write_kernels(const float* sums, ptrdiff_t point_step, int have, float* out, ptrdiff_t step) {
-    f32x4 a[3][kWinogradPoints];
+  static void write_kernels(const T* sums, ptrdiff_t point_step, int have, T* out, ptrdiff_t step) {
+    Vec<T> a[3][kWinogradPoints];
     for (int j = 0; j < kWinogradPoints; ++j) {
-      f32x4 m[kWinogradPoints], o[3];
+      Vec<T> m[kWinogradPoints], o[3];
       for (int i = 0; i < kWinogradPoints; ++i) m[i] = load(sums + (i * kWinogradPoints + j) * point_step);
-      winograd::to_weight(m, o);
+      winograd::to_weight<T>(m, o);
       for (int i = 0; i < 3; ++i) a[i][j] = o[i];
     }
     for (int i = 0; i < 3; ++i) {
-      f32x4 o[3];
-      winograd::to_weight(a[i], o);
+      Vec<T> o[3];
+      winograd::to_weight<T>(a[i], o);
       for (int j = 0; j < 3; ++j)
         for (int l = 0; l < have; ++l) out[l * step + i * 3 + j] = o[j][l];
     }
@@ -219,7 +223,7 @@ class WinogradWeightGrad {
   bool serial_ = false;
   int64_t slices_ = 1, tasks_ = 0, workers_ = 1;
   ptrdiff_t row_step_ = 0, col_step_ = 0;  // from one point to the next
-  const float *cotangent_ = nullptr, *image_ = nullptr, *zeros_ = nullptr;
+  const T *cotangent_ = nullptr, *image_ = nullptr, *zeros_ = nullptr;
 };
 
 }  // namespace
@@ -228,15 +232,23 @@ bool winograd_weight_grad_pays(const ConvShape& s) {
   return winograd_applies(s) && winograd_forward_plan(s).pays();
 }
 
+template <class T>
 size_t winograd_weight_grad_workspace(const ConvShape& s) {
   const WinogradPlan p = winograd_forward_plan(s);
-  return WinogradWeightGrad(p).workspace();
+  return WinogradWeightGrad<T>(p).workspace();
 }
 
-void winograd_weight_grad(const ConvShape& s, const float* gy, const float* x, float* gw,
-                          void* workspace) noexcept {
+template <class T>
+void winograd_weight_grad(const ConvShape& s, const T* gy, const T* x, T* gw, void* workspace) noexcept {
   const WinogradPlan p = winograd_forward_plan(s);
-  WinogradWeightGrad(p).run(gy, x, gw, workspace);
+  WinogradWeightGrad<T>(p).run(gy, x, gw, workspace);
 }
+
+template size_t winograd_weight_grad_workspace<float>(const ConvShape&);
+template size_t winograd_weight_grad_workspace<double>(const ConvShape&);
+template void winograd_weight_grad<float>(const ConvShape&, const float*, const float*, float*,
+                                          void*) noexcept;
+template void winograd_weight_grad<double>(const ConvShape&, const double*, const double*, double*,
+                                           void*) noexcept;
 
 }  // namespace omnigrad::kernels
