@@ -73,10 +73,13 @@ export async function visit(browser, url) {
   const page = await browser.newPage();
   const complaints = [];
   page.on('pageerror', (error) => complaints.push(error.message));
-  page.on('console', (message) => complaints.push(message.text()));
+  page.on('console', (message) => {
+    // What Vite's own client says.
+    if (!message.text().startsWith('[vite]')) complaints.push(message.text());
+  });
   try {
     await page.goto(url);
-    await page.waitForSelector('body[data-result]', { timeout: 60000 });
+    await page.waitForSelector('body[data-result]', { state: 'attached', timeout: 60000 });
     return { ...JSON.parse(await page.getAttribute('body', 'data-result')), complaints };
   } catch (error) {
     throw new Error(`${error.message}\n${complaints.join('\n')}`, { cause: error });

@@ -76,6 +76,8 @@ test('assets: what makes no URL is refused; a build without files has none', () 
   assert.throws(broken, { code: 'option', message: /init: assets: "http:\/\/\[" makes no URL/ });
   assert.throws(() => assetUrls('single', 'og', '', {}), { code: 'option' });
   assert.equal(assetUrls('threads', undefined, base, { single: singleAssets }), undefined);
+  const relative = { single: () => ({ glue: '/media/a.mjs', wasm: '/media/a.wasm' }) };
+  assert.equal(assetUrls('single', undefined, base, relative).wasm, 'https://page.test/media/a.wasm');
 });
 
 test('memory: halves, down to what the builds need', () => {

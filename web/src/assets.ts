@@ -39,9 +39,9 @@ export function assetUrls(
       wasm: new URL(`omnigrad-${variant}.wasm`, folder).href,
     };
   }
-  const own = assets?.[variant];
-  if (!own) return builtIn[variant]?.();
-  return { glue: absolute(own.glue, base).href, wasm: absolute(own.wasm, base).href };
+  // Where the package has them is relative too: Turbopack's URLs are.
+  const own = assets?.[variant] ?? builtIn[variant]?.();
+  return own && { glue: absolute(own.glue, base).href, wasm: absolute(own.wasm, base).href };
 }
 
 function absolute(text: string, base: string): URL {
