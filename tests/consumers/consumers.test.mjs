@@ -124,7 +124,7 @@ test('Next: page, worker and server', async () => {
   });
 });
 
-const omnigrad = (folder, ...args) => command(folder, node, tool('omnigrad/bin/omnigrad.mjs'), ...args);
+const omnigrad = (folder, ...args) => command(folder, node, tool('omnigrad/web/cli/omnigrad.mjs'), ...args);
 
 test('Rollup, with the builds copied', async () => {
   const folder = app('web', 'rollup');

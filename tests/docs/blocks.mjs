@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 export const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 export const home = join(root, 'build/docs');
 
-const guide = readdirSync(join(root, 'docs/guide')).map((name) => `docs/guide/${name}`);
+const guide = readdirSync(join(root, 'web/docs/guide')).map((name) => `web/docs/guide/${name}`);
 
 /** Every block: { page, language, meta, text, line }. */
 export function blocks() {

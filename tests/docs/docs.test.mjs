@@ -132,7 +132,7 @@ test('commands are there', () => {
     if (program === 'npm') assert.ok((verb === 'run' ? name : verb) in scripts, line);
     else {
       assert.deepEqual([program, verb], ['npx', 'omnigrad'], line);
-      const args = [join(root, 'bin/omnigrad.mjs'), name, ...rest];
+      const args = [join(root, 'web/cli/omnigrad.mjs'), name, ...rest];
       const { status, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
       assert.equal(status, 0, stderr);
     }

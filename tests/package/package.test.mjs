@@ -33,7 +33,7 @@ test('the files are those of the library, each with its source', () => {
     'LICENSE',
     'README.md',
     'THIRD_PARTY_NOTICES',
-    'bin/omnigrad.mjs',
+    'web/cli/omnigrad.mjs',
     'package.json',
   ];
   const builds = ['single', 'threads'].flatMap((v) => [`omnigrad-${v}.mjs`, `omnigrad-${v}.wasm`]);
@@ -126,7 +126,7 @@ test('every entry loads, alone and by require, and all share one Tensor', () => 
 });
 
 test('omnigrad info tells build, threads, reason and limits', () => {
-  const { status, stdout, stderr } = node(join(home, 'bin/omnigrad.mjs'), 'info');
+  const { status, stdout, stderr } = node(join(home, 'web/cli/omnigrad.mjs'), 'info');
   assert.deepEqual([status, stderr], [0, '']);
   assert.match(
     stdout,
@@ -138,7 +138,7 @@ test('omnigrad info tells build, threads, reason and limits', () => {
 });
 
 test('omnigrad copy copies the builds, or the library for a page', () => {
-  const cli = join(home, 'bin/omnigrad.mjs');
+  const cli = join(home, 'web/cli/omnigrad.mjs');
   const { status, stdout } = node(cli, 'copy', 'public/og');
   assert.equal(status, 0);
   assert.match(stdout, /^4 files in public\/og\nawait init\(\{ assets: /);

@@ -7,7 +7,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const usage = `omnigrad ${version}
 
@@ -17,9 +17,9 @@ const usage = `omnigrad ${version}
 `;
 
 async function info() {
-  const { features } = await import('../dist/loader/features.js');
-  const { buildId } = await import('../dist/loader/build_id.js');
-  const { init, schema, terminate } = await import('../dist/index.js');
+  const { features } = await import('../../dist/loader/features.js');
+  const { buildId } = await import('../../dist/loader/build_id.js');
+  const { init, schema, terminate } = await import('../../dist/index.js');
   const { simd, exceptions, sharedMemory, isolated, workers, cores } = features();
   const { variant, threads, reason, maxMemory } = await init();
   const lines = {
@@ -27,7 +27,7 @@ async function info() {
     engine: `Node ${process.versions.node}, V8 ${process.versions.v8}, ${process.platform} ${process.arch}`,
     build: `${variant}, ${threads} ${threads === 1 ? 'thread' : 'threads'}`,
     reason: `${reason.code}: ${reason.message}`,
-    memory: `the heap may grow to ${maxMemory / 2 ** 20} MiB`,
+    memory: `the heap may grow to ${maxMemory / 1048576} MiB`,
     operations: schema().ops.length,
     processors: cores,
     features: Object.entries({ simd, exceptions, sharedMemory, isolated, workers })
