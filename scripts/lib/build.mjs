@@ -15,6 +15,7 @@ export const packageBuild = [
   ...cmake('wasm-threads', 'omnigrad_assets'),
   ['node', 'scripts/generate-ops.mjs'],
   [bin('tsc'), '-p', 'tsconfig.json'],
+  ['node', 'scripts/lib/vendor.mjs'],
   ['node', 'scripts/lib/copy-assets.mjs'],
 ];
 

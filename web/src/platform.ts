@@ -9,6 +9,17 @@ export type PlatformAbortSignal = Instance<
   'AbortSignal',
   { readonly aborted: boolean; readonly reason: unknown; throwIfAborted(): void }
 >;
+export type PlatformBlob = Instance<'Blob', { readonly size: number; arrayBuffer(): Promise<ArrayBuffer> }>;
+export type PlatformResponse = Instance<
+  'Response',
+  { readonly ok: boolean; readonly url: string; arrayBuffer(): Promise<ArrayBuffer> }
+>;
+export type PlatformReadableStream = Instance<'ReadableStream', { getReader(): unknown }>;
+export type PlatformWritableStream = Instance<'WritableStream', { getWriter(): unknown }>;
+export type PlatformFileHandle = Instance<
+  'FileSystemFileHandle',
+  { getFile(): Promise<unknown>; createWritable(): Promise<unknown> }
+>;
 export type PlatformWasmModule = typeof globalThis extends { WebAssembly: { Module: { prototype: infer T } } }
   ? T
   : object;

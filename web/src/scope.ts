@@ -1,6 +1,7 @@
 // Who frees a tensor. A tensor made inside a scope is freed when the scope ends, unless the scope returns it or it was
 // kept; one made outside belongs to the garbage collector, which is slow to notice wasm memory. No tensor logic here.
 
+import { disposeSymbol } from './dispose.js';
 import { failure } from './errors.js';
 import { memoryAdvice, runtime, runtimeIfAny } from './runtime.js';
 import { reachable } from './reachable.js';
@@ -24,6 +25,10 @@ export class Frame {
     const place = placeOf(tensor);
     this.tensors[place] = last;
     setOwner(last, this, place);
+  }
+
+  has(tensor: Tensor): boolean {
+    return ownerOf(tensor) === this;
   }
 
   free(): void {
@@ -141,6 +146,16 @@ export function scope<T>(fn: () => T): T {
   return result;
 }
 
+/** Runs `fn` with what it makes going to a frame that is in no stack, and outlives the call. */
+export function within<T>(frame: Frame, fn: () => T): T {
+  frames.push(frame);
+  try {
+    return fn();
+  } finally {
+    frames.splice(frames.lastIndexOf(frame));
+  }
+}
+
 /** A scope that is closed by hand, for code that awaits. */
 export interface OpenScope {
   /** Frees what was made since, and not kept. Scopes close in the reverse of the order they were opened. */
@@ -166,9 +181,6 @@ export function openScope(): OpenScope {
   return { dispose, [disposeSymbol]: dispose } as unknown as OpenScope;
 }
 
-/** `Symbol.dispose` where the engine has it. */
-export const disposeSymbol: symbol = (Symbol as { dispose?: symbol }).dispose ?? Symbol.for('Symbol.dispose');
-
 function close(frame: Frame): void {
   frame.open = false;
   const index = frames.lastIndexOf(frame);
@@ -186,7 +198,8 @@ export function refusePromise(op: string, result: unknown, rule: string): void {
   throw failure(op, 'async', `the function returned a promise; ${rule}`);
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
+/** True for promises and what behaves like one. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (
     typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
   );

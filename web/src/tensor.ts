@@ -4,13 +4,14 @@
 
 import { backward as runBackward, type BackwardOptions } from './autograd.js';
 import { type DType, type TypedArray, isFloating, isHalf } from './dtype.js';
+import { disposeSymbol } from './dispose.js';
 import { failure, tooMany } from './errors.js';
 import { type Index, index } from './indexing.js';
 import { type TensorMethods, methodTable } from './methods.generated.js';
 import { tensorTest } from './options.js';
 import { printTensor } from './print.js';
 import { type Meta, type Runtime, metaOf, readHandle, runtime, runtimeIfAny } from './runtime.js';
-import { type Frame, disposeSymbol, scope, track, untrack } from './scope.js';
+import { type Frame, scope, track, untrack } from './scope.js';
 import { type ViewMethods, viewTable } from './views.js';
 
 /** Nested arrays of numbers, as deep as the tensor has dimensions. */
