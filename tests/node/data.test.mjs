@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import * as og from 'omnigrad';
-import { DataLoader, mnist, parseIdx } from 'omnigrad/data';
+import { DataLoader, decodeIdx, mnist, parseIdx } from 'omnigrad/data';
+import { fuzz, refuses } from './lib/files.mjs';
 
 before(() => og.init({ variant: 'single' }));
 const idx = (shape, values) =>
@@ -14,17 +15,29 @@ const idx = (shape, values) =>
 
 test('IDX files are read, and refused when they are none or cut short', () => {
   assert.deepEqual(parseIdx(idx([2, 2], [1, 2, 3, 4])).shape, [2, 2]);
-  for (const bad of [
-    Uint8Array.of(),
-    Uint8Array.of(0, 0, 9, 1, 0, 0, 0, 0),
-    idx([2], [1]),
-    idx([3], []).subarray(0, 6),
-  ]) {
-    assert.throws(
-      () => parseIdx(bad),
-      (error) => error.code === 'format',
-    );
-  }
+  const bad = (bytes, pattern) => refuses(parseIdx, bytes, pattern);
+  bad(Uint8Array.of(), /byte 0: the file ends within the magic number/);
+  bad(Uint8Array.of(0, 0, 9, 1, 0, 0, 0, 0), /byte 2: the elements are I8/);
+  bad(Uint8Array.of(0, 0, 7, 1, 0, 0, 0, 0), /byte 0: no IDX file/);
+  bad(idx([2], [1]), /byte 8: the header says \[2\], 2 bytes, but 1 follow/);
+  bad(idx([3], []).subarray(0, 6), /byte 4: the file ends within the sizes/);
+  bad(Uint8Array.of(0, 0, 8, 4, ...Array(16).fill(255)), /Infinity bytes/);
+  fuzz(parseIdx, idx([2, 2], [1, 2, 3, 4]), 1000, 13);
+});
+
+test('IDX files of every kind become tensors', () => {
+  const file = (type, ...bytes) => Uint8Array.of(0, 0, type, 1, 0, 0, 0, 2, ...bytes);
+  const told = (bytes) => [decodeIdx(bytes).dtype, decodeIdx(bytes).tolist()];
+  assert.deepEqual(told(file(8, 1, 255)), ['uint8', [1, 255]]);
+  assert.deepEqual(told(file(9, 1, 255)), ['int32', [1, -1]]);
+  assert.deepEqual(told(file(11, 1, 2, 255, 255)), ['int32', [258, -1]]);
+  assert.deepEqual(told(file(12, 0, 0, 1, 0, 255, 255, 255, 254)), ['int32', [256, -2]]);
+  assert.deepEqual(told(file(13, 0x3f, 0x80, 0, 0, 0xc0, 0, 0, 0)), ['float32', [1, -2]]);
+  assert.deepEqual(told(file(14, 0x3f, 0xf0, 0, 0, 0, 0, 0, 0, 0xc0, 0, 0, 0, 0, 0, 0, 0)), [
+    'float64',
+    [1, -2],
+  ]);
+  fuzz(decodeIdx, file(13, 0x3f, 0x80, 0, 0, 0xc0, 0, 0, 0), 1000, 14);
 });
 
 test('the MNIST test half is what it should be', async () => {

@@ -1,27 +1,63 @@
-// The IDX format of the MNIST files: a magic number, big-endian sizes, bytes. Pure.
+// The IDX format of the MNIST files: a magic number, big-endian sizes, elements. http://yann.lecun.com/exdb/mnist/
 
-import { failure } from '../errors.js';
+import { Cursor, type Origin, bytesOf, product } from '../io/bytes.js';
+import { type ElementKind, kindSize, swapped, toTensor } from '../io/elements.js';
+import { checkOptions, text } from '../options.js';
+import type { Tensor } from '../tensor.js';
 
 export interface Idx {
   readonly shape: readonly number[];
-  /** The elements in row order; only the unsigned byte kind of the format is read. */
+  /** The elements in row order. */
   readonly values: Uint8Array;
 }
 
-/** Reads an IDX file of unsigned bytes. @throws OmnigradError `format` if it is none or is cut short. */
-export function parseIdx(bytes: Uint8Array): Idx {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (bytes.length < 4 || view.getUint16(0) !== 0 || view.getUint8(2) !== 8) {
-    throw failure('parseIdx', 'format', 'not an IDX file of unsigned bytes: the first bytes must be 0, 0, 8');
-  }
-  const rank = view.getUint8(3);
-  const start = 4 + 4 * rank;
-  if (bytes.length < start) throw failure('parseIdx', 'format', 'the file ends within its header');
-  const shape = Array.from({ length: rank }, (_, axis) => view.getUint32(4 + 4 * axis));
-  const count = shape.reduce((product, size) => product * size, 1);
-  if (bytes.length - start !== count) {
-    const text = `the header says [${shape.join(', ')}], ${count} bytes, but ${bytes.length - start} follow`;
-    throw failure('parseIdx', 'format', text);
-  }
-  return { shape, values: bytes.subarray(start) };
+export interface IdxOptions {
+  /** What the bytes are called in errors; default `the bytes`. */
+  readonly name?: string;
+}
+
+const kinds: Readonly<Record<number, ElementKind>> = {
+  0x08: 'U8',
+  0x09: 'I8',
+  0x0b: 'I16',
+  0x0c: 'I32',
+  0x0d: 'F32',
+  0x0e: 'F64',
+};
+
+/** Reads an IDX file of unsigned bytes. @throws OmnigradError `format`, naming file and offset */
+export function parseIdx(data: ArrayBuffer | ArrayBufferView, options: IdxOptions = {}): Idx {
+  const { cursor, shape, kind } = open('parseIdx', data, options);
+  if (kind !== 'U8')
+    throw cursor.fail(`the elements are ${kind}; parseIdx reads unsigned bytes, decodeIdx all`, 2);
+  return { shape, values: cursor.take(cursor.left, 'the elements') };
+}
+
+/** The array of an IDX file of any kind; 8 and 16 bits with a sign become int32. @throws OmnigradError `format` */
+export function decodeIdx(data: ArrayBuffer | ArrayBufferView, options: IdxOptions = {}): Tensor {
+  const { cursor, shape, kind } = open('decodeIdx', data, options);
+  const offset = cursor.offset;
+  const bytes = cursor.take(cursor.left, 'the elements');
+  return toTensor({ kind, shape, bytes: swapped(bytes, kindSize(kind)), offset }, cursor.origin);
+}
+
+function open(
+  op: string,
+  data: unknown,
+  options: IdxOptions,
+): { cursor: Cursor; shape: number[]; kind: ElementKind } {
+  checkOptions(op, options, { name: text });
+  const origin: Origin = { op, file: options.name ?? 'the bytes' };
+  const cursor = new Cursor(bytesOf(op, data), origin);
+  const zeros = cursor.u16('the magic number');
+  const kind = kinds[cursor.u8('the magic number')];
+  if (zeros !== 0 || kind === undefined)
+    throw cursor.fail('no IDX file: it must begin with 0, 0 and a type of elements, 8 for unsigned bytes', 0);
+  const rank = cursor.u8('the magic number');
+  const shape = Array.from({ length: rank }, () => cursor.u32be('the sizes'));
+  const count = product(shape);
+  const needed = count === undefined ? Infinity : count * kindSize(kind);
+  if (needed !== cursor.left)
+    throw cursor.fail(`the header says [${shape.join(', ')}], ${needed} bytes, but ${cursor.left} follow`);
+  return { cursor, shape, kind };
 }

@@ -5,8 +5,9 @@ import { failure } from '../errors.js';
 import { nodeBuiltin, nodeProcess } from '../loader/features.js';
 import { checkOptions, checkValue, either, instance, oneOf, text } from '../options.js';
 import type { PlatformURL } from '../platform.js';
+import { scope } from '../scope.js';
 import type { Tensor } from '../tensor.js';
-import { type Dataset, checkIndices } from './dataset.js';
+import { type BatchDataset, type Dataset, checkIndices } from './dataset.js';
 import { type Idx, parseIdx } from './idx.js';
 
 export interface MnistOptions {
@@ -27,14 +28,14 @@ export async function mnist(split: 'train' | 'test', options: MnistOptions = {})
   checkValue('mnist', 'split', split, oneOf('train', 'test'));
   checkOptions('mnist', options, { source: either(text, instance(URL)) });
   const source = options.source ?? packagedFolder();
-  const read = async (name: string): Promise<Idx> => parseIdx(await readFile(source, name));
+  const read = async (name: string): Promise<Idx> => parseIdx(await readFile(source, name), { name });
   const [imagesFile, labelsFile] = files[split];
   const [images, labels] = await Promise.all([read(imagesFile), read(labelsFile)]);
   return new MnistDataset(images, labels);
 }
 
 /** Digits as bytes, made tensors batch by batch. */
-export class MnistDataset implements Dataset<MnistBatch> {
+export class MnistDataset implements Dataset<MnistBatch>, BatchDataset<MnistBatch> {
   readonly #pixels: Uint8Array;
   readonly #labels: Uint8Array;
   readonly #size: number;
@@ -53,6 +54,14 @@ export class MnistDataset implements Dataset<MnistBatch> {
     this.#size = height * width;
     this.imageShape = [height, width];
     this.length = count;
+  }
+
+  /** One image [1, 28, 28] and its label []. */
+  get(index: number): MnistBatch {
+    return scope(() => {
+      const [images, labels] = this.batch([index]);
+      return [images.reshape([1, ...this.imageShape]), labels.reshape([])];
+    });
   }
 
   batch(indices: readonly number[]): MnistBatch {
