@@ -78,6 +78,7 @@ for (const { page, kind, file, expected } of programs.filter((program) => progra
     // The folder takes part in the repository's package, and so finds the library by its name.
     const { status, stdout, stderr } = spawnSync(process.execPath, [join(folder, `${kind}.js`)], {
       encoding: 'utf8',
+      cwd: folder,
       timeout: 120000,
     });
     assert.equal(status, 0, stderr);

@@ -10,6 +10,8 @@ for (const entry of [
   'omnigrad/data',
   'omnigrad/worker',
   'omnigrad/single',
+  'omnigrad/io',
+  'omnigrad/metrics',
 ]) {
   test(entry, () => {
     const program = `await import('${entry}'); const { init, ones } = await import('omnigrad');

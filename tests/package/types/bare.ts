@@ -1,6 +1,8 @@
 // Every entry, without the DOM library and without Node's types. Compiled, never run.
 import { type InitResult, type Tensor, crossEntropy, init, tensor, terminate } from 'omnigrad';
-import { DataLoader, mnist } from 'omnigrad/data';
+import { DataLoader, TensorDataset, mnist, readCsv, transforms } from 'omnigrad/data';
+import { type Source, browserStore, load, save } from 'omnigrad/io';
+import { Accuracy } from 'omnigrad/metrics';
 import * as nn from 'omnigrad/nn';
 import * as optim from 'omnigrad/optim';
 import { init as initSingle } from 'omnigrad/single';
@@ -54,3 +56,17 @@ export async function use(x: Tensor): Promise<number> {
   return sum + x.numel + omnigrad({ isolate: false }).name.length;
 }
 export const values = [answer, counted, ended];
+
+export async function files(x: Tensor, source: Source): Promise<void> {
+  await save('run.safetensors', { x, step: 1 });
+  await save(browserStore('run'), { x });
+  const { step } = await load<{ step: number }>(source);
+  const accuracy = new Accuracy({ numClasses: 2 });
+  const flip = transforms.randomHorizontalFlip();
+  for await (const [images] of new DataLoader(new TensorDataset(x), {
+    transform: ([a], draw) => [flip(a, draw)],
+  }))
+    accuracy.update(images as Tensor, [step]);
+  const column: (number | string)[] = (await readCsv('a.csv')).column('a');
+  void [accuracy.compute() satisfies number, column];
+}
