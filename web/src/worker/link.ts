@@ -5,6 +5,7 @@ import { unpackError } from './errors.js';
 import { Host } from './host.js';
 import { type Again, type Reply, type Request, isGreeting } from './messages.js';
 import { RemoteRun } from './run.js';
+import { turn } from './turn.js';
 import type { WorkerLike } from './types.js';
 
 interface Pending {
@@ -114,9 +115,7 @@ export class Link {
         if (line.timer !== undefined) this.#died('start-failed', `the worker did not start: ${text}`);
       },
       exit: (text) => {
-        const cause = line.lastError === undefined ? '' : `; its last error: ${line.lastError}`;
-        if (line.timer !== undefined) this.#died('start-failed', `the worker did not start: ${text}${cause}`);
-        else this.#died('worker-died', `the worker died: ${text}${cause}`);
+        void this.#exited(line, text);
       },
     });
     const line: Line = { host, port: port1, lastError: undefined, timer: undefined };
@@ -132,6 +131,15 @@ export class Link {
     };
     this.#line = line;
     this.#keepAlive();
+  }
+
+  async #exited(line: Line, text: string): Promise<void> {
+    // What it sent before it died comes first.
+    await turn();
+    if (this.#line !== line) return;
+    const cause = line.lastError === undefined ? '' : `; its last error: ${line.lastError}`;
+    if (line.timer !== undefined) this.#died('start-failed', `the worker did not start: ${text}${cause}`);
+    else this.#died('worker-died', `the worker died: ${text}${cause}`);
   }
 
   #clearTimer(line: Line): void {
