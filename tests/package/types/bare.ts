@@ -3,6 +3,8 @@ import { type InitResult, type Tensor, crossEntropy, init, tensor, terminate } f
 import { DataLoader, TensorDataset, mnist, readCsv, transforms } from 'omnigrad/data';
 import { type Source, browserStore, load, save } from 'omnigrad/io';
 import { Accuracy } from 'omnigrad/metrics';
+import { load, save } from 'omnigrad/io';
+import { Accuracy } from 'omnigrad/metrics';
 import * as nn from 'omnigrad/nn';
 import * as optim from 'omnigrad/optim';
 import { init as initSingle } from 'omnigrad/single';
@@ -50,10 +52,14 @@ export async function use(x: Tensor): Promise<number> {
   for await (const { loss } of run) sum += loss;
   const loader = new DataLoader(await mnist('train', { source: '/data' }), { batchSize: 2 });
   for await (const [images] of loader) sum += images.numel;
+  await save('weights.safetensors', new nn.Linear(2, 2).stateDict());
+  const tree: unknown = await load('weights.safetensors');
+  const accuracy = new Accuracy();
+  accuracy.update(x, x);
   await initSingle();
   terminate();
   page.close();
-  return sum + x.numel + omnigrad({ isolate: false }).name.length;
+  return sum + x.numel + String([tree, accuracy]).length + omnigrad({ isolate: false }).name.length;
 }
 export const values = [answer, counted, ended];
 
