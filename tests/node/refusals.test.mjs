@@ -272,9 +272,9 @@ describe('data', () => {
     [
       () => new DataLoader(),
       'DataLoader',
-      /data set is undefined; it must be an object with length and batch/,
+      /data set is undefined; it must have length and get\(index\) or batch/,
     ],
-    [() => new DataLoader([1, 2]), 'DataLoader', /data set is \[1, 2\]/],
+    [() => new DataLoader(12), 'DataLoader', /data set is 12; it must have length/],
     [() => new DataLoader(numbers, { batch_size: 2 }), 'DataLoader', /'batch_size'; allowed: batchSize/],
     [
       () => new DataLoader(numbers, { batchSize: 0 }),
