@@ -174,6 +174,22 @@ TEST(ConvKernel, Rows) {
       check_both(make_shape(2, 4, 4, 4, {{6, 3, stride, 1, 0}, {width, 3, stride, 1, 1}}), width % 2);
 }
 
+// The kernels for depthwise 3x3: every side of an image, whether or not the image is wider than the padding.
+TEST(ConvKernel, Depthwise) {
+  RowsPlan p;
+  ASSERT_TRUE(rows_forward_plan(make_shape(2, 33, 33, 33, {{5, 3}, {6, 3}}), &p));
+  ASSERT_TRUE(depthwise_fits(p) && depthwise_weight_grad_fits(p));
+  for (int64_t size : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16})
+    for (int64_t lo : {0, 1, 2, 5})
+      for (int64_t hi : {0, 1, 3}) {
+        if (size + lo + hi < 3) continue;
+        check_both(make_shape(1, 33, 33, 33, {{5, 3, 1, hi, lo}, {size, 3, 1, lo, hi}}), size % 2);
+        check_both(make_shape(2, 3, 3, 3, {{size, 3, 1, lo, hi}, {7, 3, 1, 1, 1}}), true);
+      }
+  check_both(make_shape(3, 37, 37, 37, {{2, 1}, {4, 3, 1, 1, 1}, {9, 3, 1, 1, 1}}), true);
+  check_both(make_shape(2, 40, 40, 40, {{9, 3, 1, -1, 0}, {11, 3, 1, 0, -2}}));
+}
+
 TEST(ConvKernel, AnyRank) {
   for (int rank = 1; rank <= 8; ++rank) {
     std::vector<Axis> axes;
@@ -205,6 +221,7 @@ std::vector<Results<T>> threaded_results() {
                              make_shape(16, 1, 8, 1, {{28, 3, 1, 1, 1}, {28, 3, 2, 1, 1}}),
                              make_shape(1, 128, 130, 1, {{7, 3, 1, 1, 1}, {7, 3, 1, 1, 1}}),
                              make_shape(4, 48, 48, 48, {{20, 3, 1, 1, 1}, {20, 3, 2, 1, 1}}),
+                             make_shape(4, 48, 48, 48, {{20, 3, 1, 1, 1}, {19, 3, 1, 1, 1}}),
                              make_shape(8, 4, 1, 1, {{30, 5, 1, 2, 2}, {33, 5, 1, 2, 2}})})
     r.push_back(run<T>(s, true));
   return r;
@@ -225,22 +242,30 @@ void same_on_any_threads() {
           << i << " on " << threads;
   }
 }
-// What an image holds next to a row of outputs does not reach it.
+// What an image holds next to a row of outputs does not reach the weight's gradient.
 TEST(ConvKernel, InfinityStaysWhereItIs) {
-  const ConvShape s = make_shape(1, 1, 1, 1, {{1, 1}, {10, 1, 1, 0, -1}});
-  std::vector<float> x(10, 2.f), w{3.f}, gy(9, 1.f), y(9), gw(1);
-  x[9] = INFINITY;
-  for (const bool rows : {false, true}) {
-    RowsPlan p;
-    ASSERT_TRUE(rows_forward_plan(s, &p));
-    std::vector<char> ws(rows ? rows_weight_grad_workspace<float>(p)
-                              : gather_weight_grad_workspace<float>(s));
-    if (rows)
+  for (const int64_t groups : {1, 32})
+    for (const int64_t kernel : {1, 3}) {
+      const ConvShape s = make_shape(1, groups, groups, groups, {{kernel, kernel}, {11, kernel, 1, 0, -1}});
+      const int64_t width = s.out[1], taps = kernel * kernel;
+      std::vector<float> x(static_cast<size_t>(groups * kernel * 11), 2.f);
+      for (size_t i = 10; i < x.size(); i += 11) x[i] = INFINITY;
+      std::vector<float> gy(static_cast<size_t>(groups * width), 1.f), gw(static_cast<size_t>(groups * taps));
+      RowsPlan p;
+      ASSERT_TRUE(rows_forward_plan(s, &p));
+      const auto expect_finite = [&] {
+        for (float v : gw) EXPECT_EQ(v, 2.f * static_cast<float>(width));
+      };
+      std::vector<char> ws(conv_weight_grad_workspace<float>(s));
+      conv_weight_grad<float>(s, gy.data(), x.data(), gw.data(), ws.data());
+      expect_finite();
+      ws.resize(rows_weight_grad_workspace<float>(p));
       rows_weight_grad<float>(p, gy.data(), x.data(), gw.data(), ws.data());
-    else
+      expect_finite();
+      ws.resize(gather_weight_grad_workspace<float>(s));
       gather_weight_grad<float>(s, gy.data(), x.data(), gw.data(), ws.data());
-    EXPECT_EQ(gw[0], 18.f);
-  }
+      expect_finite();
+    }
 }
 
 TEST(ConvKernel, SameBitsOnAnyThreads) {

@@ -12,7 +12,10 @@ template <class T>
 size_t conv_forward_workspace(const ConvShape& s) {
   if (winograd_forward_pays(s)) return winograd_forward_workspace<T>(s);
   RowsPlan p;
-  if (rows_forward_plan(s, &p) && rows_pay(p, kLanes<T>)) return rows_product_workspace<T>(p);
+  if (rows_forward_plan(s, &p)) {
+    if (depthwise_fits(p)) return depthwise_workspace<T>(p);
+    if (rows_pay(p, kLanes<T>)) return rows_product_workspace<T>(p);
+  }
   return gather_forward_workspace<T>(s);
 }
 
@@ -21,8 +24,11 @@ void conv_forward(const ConvShape& s, const T* x, const T* weight, const T* bias
                   void* workspace) noexcept {
   if (winograd_forward_pays(s)) return winograd_forward<T>(s, x, weight, bias, y, workspace);
   RowsPlan p;
-  if (rows_forward_plan(s, &p) && rows_pay(p, kLanes<T>))
-    return rows_product<T>(p, x, weight, p.sources * p.taps(), p.taps(), bias, y, workspace);
+  if (rows_forward_plan(s, &p)) {
+    if (depthwise_fits(p)) return depthwise_product<T>(p, x, weight, bias, y, workspace);
+    if (rows_pay(p, kLanes<T>))
+      return rows_product<T>(p, x, weight, p.sources * p.taps(), p.taps(), bias, y, workspace);
+  }
   gather_forward<T>(s, x, weight, bias, y, workspace);
 }
 
@@ -30,7 +36,10 @@ template <class T>
 size_t conv_input_grad_workspace(const ConvShape& s) {
   if (winograd_input_grad_pays(s)) return winograd_input_grad_workspace<T>(s);
   RowsPlan p;
-  if (rows_input_grad_plan(s, &p) && rows_pay(p, kLanes<T>)) return rows_product_workspace<T>(p);
+  if (rows_input_grad_plan(s, &p)) {
+    if (depthwise_fits(p)) return depthwise_workspace<T>(p);
+    if (rows_pay(p, kLanes<T>)) return rows_product_workspace<T>(p);
+  }
   return gather_input_grad_workspace<T>(s);
 }
 
@@ -38,8 +47,11 @@ template <class T>
 void conv_input_grad(const ConvShape& s, const T* gy, const T* weight, T* gx, void* workspace) noexcept {
   if (winograd_input_grad_pays(s)) return winograd_input_grad<T>(s, gy, weight, gx, workspace);
   RowsPlan p;
-  if (rows_input_grad_plan(s, &p) && rows_pay(p, kLanes<T>))
-    return rows_product<T>(p, gy, weight, p.taps(), p.dests * p.taps(), nullptr, gx, workspace);
+  if (rows_input_grad_plan(s, &p)) {
+    if (depthwise_fits(p)) return depthwise_product<T>(p, gy, weight, nullptr, gx, workspace);
+    if (rows_pay(p, kLanes<T>))
+      return rows_product<T>(p, gy, weight, p.taps(), p.dests * p.taps(), nullptr, gx, workspace);
+  }
   gather_input_grad<T>(s, gy, weight, gx, workspace);
 }
 
@@ -47,7 +59,10 @@ template <class T>
 size_t conv_weight_grad_workspace(const ConvShape& s) {
   if (winograd_weight_grad_pays(s)) return winograd_weight_grad_workspace<T>(s);
   RowsPlan p;
-  if (rows_forward_plan(s, &p) && rows_weight_grad_pays(p)) return rows_weight_grad_workspace<T>(p);
+  if (rows_forward_plan(s, &p)) {
+    if (depthwise_weight_grad_fits(p)) return depthwise_workspace<T>(p);
+    if (rows_weight_grad_pays(p)) return rows_weight_grad_workspace<T>(p);
+  }
   return gather_weight_grad_workspace<T>(s);
 }
 
@@ -55,8 +70,10 @@ template <class T>
 void conv_weight_grad(const ConvShape& s, const T* gy, const T* x, T* gw, void* workspace) noexcept {
   if (winograd_weight_grad_pays(s)) return winograd_weight_grad<T>(s, gy, x, gw, workspace);
   RowsPlan p;
-  if (rows_forward_plan(s, &p) && rows_weight_grad_pays(p))
-    return rows_weight_grad<T>(p, gy, x, gw, workspace);
+  if (rows_forward_plan(s, &p)) {
+    if (depthwise_weight_grad_fits(p)) return depthwise_weight_grad<T>(p, gy, x, gw, workspace);
+    if (rows_weight_grad_pays(p)) return rows_weight_grad<T>(p, gy, x, gw, workspace);
+  }
   gather_weight_grad<T>(s, gy, x, gw, workspace);
 }
 

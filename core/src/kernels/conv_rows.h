@@ -68,4 +68,16 @@ size_t rows_weight_grad_workspace(const RowsPlan& p);
 template <class T>
 void rows_weight_grad(const RowsPlan& p, const T* gy, const T* x, T* gw, void* workspace) noexcept;
 
+// Depthwise 3x3 with unit stride has kernels of its own (conv_depthwise.cpp), which copy nothing but the
+// sides.
+bool depthwise_fits(const RowsPlan& p);
+bool depthwise_weight_grad_fits(const RowsPlan& p);
+template <class T>
+size_t depthwise_workspace(const RowsPlan& p);  // of either
+template <class T>
+void depthwise_product(const RowsPlan& p, const T* source, const T* weight, const T* bias, T* dest,
+                       void* workspace) noexcept;
+template <class T>
+void depthwise_weight_grad(const RowsPlan& p, const T* gy, const T* x, T* gw, void* workspace) noexcept;
+
 }  // namespace omnigrad::kernels

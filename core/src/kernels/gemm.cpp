@@ -9,7 +9,7 @@ namespace {
 
 template <class T>
 constexpr int64_t kDepth = 2048 / sizeof(T);  // k in a block: one B panel stays in the first-level cache
-constexpr int64_t kRows = 1024;  // rows of A and columns of B packed at a time
+constexpr int64_t kRows = 1024;               // rows of A and columns of B packed at a time
 constexpr int64_t kCols = 1024;
 constexpr int64_t kTaskRows = 64;  // one task's block of C
 constexpr int64_t kTaskCols = 64;
