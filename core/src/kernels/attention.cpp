@@ -81,7 +81,7 @@ struct Scratch {
     block = std::clamp<int64_t>(kBlockScores / std::max<int64_t>(keys_padded, 1) / kGroup * kGroup, kGroup,
                                 round_up(std::max<int64_t>(s.queries, 1), kGroup));
     const auto take = [&](int64_t count) {
-      T* p = reinterpret_cast<T*>(start + bytes);
+      T* p = start ? reinterpret_cast<T*>(start + bytes) : nullptr;  // none: bytes are only counted
       bytes += static_cast<size_t>(round_up(count * static_cast<int64_t>(sizeof(T)), 64));
       return p;
     };

@@ -28,7 +28,7 @@ struct Plan {
     depth = grad ? gates * padded : s.hidden;
     grain = std::max<int64_t>(1, kSerialWork / std::max<int64_t>(1, s.batch * gates * kUnits * s.hidden));
     const auto take = [&](int64_t count) {
-      T* p = reinterpret_cast<T*>(static_cast<char*>(workspace) + bytes);
+      T* p = workspace ? reinterpret_cast<T*>(static_cast<char*>(workspace) + bytes) : nullptr;
       bytes += static_cast<size_t>(round_up(count * static_cast<int64_t>(sizeof(T)), 64));
       return p;
     };
