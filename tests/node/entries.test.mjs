@@ -8,6 +8,7 @@ for (const entry of [
   'omnigrad/nn',
   'omnigrad/optim',
   'omnigrad/data',
+  'omnigrad/train',
   'omnigrad/worker',
   'omnigrad/single',
   'omnigrad/io',

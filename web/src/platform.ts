@@ -20,6 +20,7 @@ export type PlatformFileHandle = Instance<
   'FileSystemFileHandle',
   { getFile(): Promise<unknown>; createWritable(): Promise<unknown> }
 >;
+export type PlatformEventTarget = Instance<'EventTarget', { dispatchEvent(event: never): boolean }>;
 export type PlatformWasmModule = typeof globalThis extends { WebAssembly: { Module: { prototype: infer T } } }
   ? T
   : object;
