@@ -144,10 +144,10 @@ test('esbuild, with the builds copied', async () => {
   await checkFolder(join(folder, 'dist'));
 });
 
-// Parcel reads the map of entries only if it is told to: package.json beside this file does.
+// Parcel reads the map of entries only if it is told to, and looks for Node's process: package.json beside this file.
 test('Parcel, with the builds copied and their place told', async () => {
   const folder = app('web', 'parcel');
-  const args = ['build', 'index.html', '--public-url', './', '--no-cache'];
+  const args = ['build', 'index.html', '--public-url', './', '--no-cache', '--dist-dir', 'dist'];
   await command(folder, node, tool('parcel/lib/bin.js'), ...args);
   await omnigrad(folder, 'copy', 'dist/omnigrad');
   await checkFolder(join(folder, 'dist'), '?assets=omnigrad/');

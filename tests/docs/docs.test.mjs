@@ -14,7 +14,7 @@ import { blocks, home, root, writePrograms } from './blocks.mjs';
 
 const programs = writePrograms();
 const all = blocks();
-const kinds = new Set(['ts', 'js', 'sh', 'http', 'cpp']);
+const kinds = new Set(['ts', 'js', 'sh', 'http', 'cpp', 'json']);
 
 let browser;
 before(async () => {
@@ -164,6 +164,13 @@ test('headers are those that the plugin sends', () => {
   assert.ok(told.length > 0);
   for (const lines of told)
     assert.deepEqual(Object.fromEntries(lines.map((line) => line.split(': '))), server.headers);
+});
+
+test("Parcel's lines are those that the consumers' test uses", () => {
+  const used = JSON.parse(readFileSync(join(root, 'tests/consumers/package.json'), 'utf8'));
+  const told = all.filter(({ language }) => language === 'json').map(({ text }) => JSON.parse(text));
+  assert.equal(told.length, 1);
+  for (const [key, value] of Object.entries(told[0])) assert.deepEqual(used[key], value, key);
 });
 
 test('C++ compiles', () => {
