@@ -53,7 +53,7 @@ test('sizes stay within their budgets', () => {
     packed.files.filter(({ path }) => pattern.test(path)).reduce((sum, f) => sum + f.size, 0);
   const kilobytes = (bytes) => Math.round(bytes / 1000);
   // Kilobytes, about a tenth above what they are.
-  const budgets = { packed: 1800, scripts: 800, declarations: 420, glue: 115, maps: 1400 };
+  const budgets = { packed: 2200, scripts: 900, declarations: 600, glue: 115, maps: 2200 };
   const sizes = {
     packed: kilobytes(packed.size),
     scripts: kilobytes(size(/\.js$/)),

@@ -49,13 +49,13 @@ const cases = [
     `export { Linear } from 'omnigrad/nn'`,
     /^nn\/linear\.js$/,
     /^(nn\/(conv|recurrent|loss|transformer|attention)|optim|loader\/|worker|data)/,
-    90e3,
+    120e3,
   ],
   [
     `export { SGD } from 'omnigrad/optim'`,
     /^optim\/sgd\.js$/,
     /^(optim\/(adam|lbfgs|muon|schedules)|nn|loader\/|worker|data)/,
-    90e3,
+    120e3,
   ],
   [
     `export { connect } from 'omnigrad/worker'`,

@@ -14,4 +14,4 @@ export {
 export type { BrowserStore, Source, Target } from './places.js';
 export { type SaveOptions, load, save } from './save.js';
 export { decodeTorch } from './torch.js';
-export type { Tree } from './tree.js';
+export type { Savable, Tree } from './tree.js';

@@ -12,7 +12,7 @@ import { loadShards, shardsOf } from './shards.js';
 import type { Source, Target } from './places.js';
 import { nameOf, pathOf, readBytes } from './source.js';
 import { isTorch, readTorch } from './torch.js';
-import { type Tree, flattenTree, restoreTree } from './tree.js';
+import { type Savable, type Tree, flattenTree, restoreTree } from './tree.js';
 import { writeFile } from './write_file.js';
 import { writeHandle } from './write_handle.js';
 import { readZip } from './zip.js';
@@ -37,9 +37,9 @@ const structure = 'omnigrad';
  *
  * @throws OmnigradError `argument` for what cannot be saved, `write` with the cause if writing fails
  */
-export async function save(
+export async function save<T>(
   target: Target,
-  value: Tree | ArrayBufferView,
+  value: (T & Savable<T>) | ArrayBufferView,
   options: SaveOptions = {},
 ): Promise<void> {
   await write(target, snapshot(target, value, options));

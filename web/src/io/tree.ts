@@ -18,6 +18,20 @@ export type Tree =
   | readonly Tree[]
   | { readonly [key: string]: Tree };
 
+/**
+ * `T` if it can be saved, as far as its type tells. Interfaces have no index signature, so they are no `Tree`, though what
+ * they describe can be saved.
+ */
+export type Savable<T> = unknown extends T
+  ? T
+  : T extends Tree
+    ? T
+    : T extends (...args: never[]) => unknown
+      ? never
+      : T extends object
+        ? { readonly [K in keyof T]: Savable<T[K]> }
+        : never;
+
 const deepest = 100;
 
 /**
