@@ -14,6 +14,17 @@ const builds = {
 };
 const checks = ['FirstOrder', 'SecondOrder', 'ThirdOrder', 'Float32AgreesWithFloat64'];
 
+// What a kind of input takes, in the page's words.
+const kinds = {
+  floating: 'float32, float64',
+  number: 'floating, integers',
+  any: 'all',
+  free: 'all',
+  storage: 'all, halves too',
+  index: 'integers',
+  boolean: 'bool',
+};
+
 setUp({ tests: true });
 await build('the package', packageBuild);
 const scratch = mkdtempSync(join(tmpdir(), 'omnigrad-optable-'));
@@ -89,16 +100,6 @@ function verdict(op, check, measured) {
 function gradient(op, check, measured) {
   return op.noGradient ? `none: ${op.noGradient}` : verdict(op, check, measured);
 }
-
-const kinds = {
-  floating: 'float32, float64',
-  number: 'floating, integers',
-  any: 'all',
-  free: 'all',
-  storage: 'all, halves too',
-  index: 'integers',
-  boolean: 'bool',
-};
 
 function golden(op, results) {
   const count = results.golden.get(op.name);
