@@ -124,6 +124,7 @@ TEST(Winograd, DoesNotApply) {
   EXPECT_FALSE(winograd_applies(make_shape(1, 8, 8, 1, {{8, 1, 2}, {8, 3}, {8, 3}})));
   EXPECT_TRUE(winograd_forward_pays(make_shape(8, 64, 64, 1, {{56, 3, 1, 1, 1}, {56, 3, 1, 1, 1}})));
   EXPECT_FALSE(winograd_forward_pays(make_shape(8, 64, 64, 1, {{3, 3}, {3, 3}})));  // a tile for one output
+  EXPECT_FALSE(winograd_forward_pays(make_shape(8, 1024, 1024, 1, {{56, 3}, {56, 3}})));  // memory
   EXPECT_FALSE(winograd_forward_pays(make_shape(8, 64, 64, 64, {{56, 3, 1, 1, 1}, {56, 3, 1, 1, 1}})));
 }
 

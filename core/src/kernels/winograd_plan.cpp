@@ -72,9 +72,10 @@ bool WinogradPlan::pays() const {
   const int64_t transforms = tiles * 90 * (source_planes * round_up(sources, 4) + dest_planes * wide);
   const int64_t cost = products + transforms + 100 * sources * dests * taps;
   const int64_t direct = batch * dest_planes * dest_size() * taps * 9 * sources * wide;
-  // Evaluations of a whole plane row must fit in memory.
+  // Memory: the evaluations of a row of tiles over all planes, and four times the weight.
   const int64_t least_block = source_planes * tile_cols * kWinogradSize * round_up(sources, 4);
-  return cost < direct && least_block < (int64_t{1} << 22);
+  const int64_t weight = groups * kWinogradSize * sources * dests * taps;
+  return cost < direct && least_block < (int64_t{1} << 22) && weight < (int64_t{1} << 24);
 }
 
 WinogradBlocks::WinogradBlocks(const WinogradPlan& plan, int64_t bytes_per_tile, int64_t planes)
