@@ -286,6 +286,7 @@ test('what is wrong is told before the first step', async () => {
   await refused(plain, /the model must be a Module/, {});
   await refused(plain, /the data is 5; it must be a DataLoader/, net, 5);
   await refused({ ...plain, epochs: 1 }, /the data gave no batches/, net, []);
+  await refused({ ...plain, steps: 1, accumulate: 6 }, /the data gave 5 batches, fewer than accumulate/);
   await refused({ ...plain, checkpoint: { target: 'x' } }, /the data has no stateDict/, net, [[1]]);
   await refused({ ...plain, checkpoint: {} }, /target is undefined; it must be given/);
   await refused({ ...quiet, optimizer, loss: async () => 1 }, /a promise/);

@@ -120,7 +120,8 @@ export class Run<Batch> {
     this.#ending ??= 'stopped';
   }
 
-  get #over(): boolean {
+  // Also notes why, the first time that it is so.
+  #isOver(): boolean {
     if (this.#options.signal?.aborted) this.stop();
     const { steps, epochs = steps === undefined ? 1 : Infinity } = this.#options;
     if (this.#step >= (steps ?? Infinity) || this.#epoch >= epochs) this.#ending ??= 'done';
@@ -130,7 +131,7 @@ export class Run<Batch> {
   async *events(): AsyncGenerator<TrainingEvent, TrainingResult, undefined> {
     if (this.#options.checkpoint?.resume) await this.#resume();
     this.#model.train(true);
-    while (!this.#over) yield* this.#pass();
+    while (!this.#isOver()) yield* this.#pass();
     // The checkpoint does not know of this: a run that is resumed goes on in the middle of its pass.
     if (this.#ending === 'done' && this.#inEpoch > 0) yield await this.#close();
     return {
@@ -146,9 +147,7 @@ export class Run<Batch> {
     let turned = performance.now();
     let gathered = new Means();
     let parts = 0;
-    let empty = this.#inEpoch === 0;
     for await (const batch of this.#data) {
-      empty = false;
       gathered.add(this.#compute(batch));
       if (++parts === accumulate) {
         parts = 0;
@@ -157,7 +156,7 @@ export class Run<Batch> {
         this.#seconds = (performance.now() - begun) / 1000;
         yield event;
         // A callback may have stopped the run. What ends with its pass is saved with that.
-        const ends = this.#over && !this.#atEnd();
+        const ends = this.#isOver() && !this.#atEnd();
         const due = checkpoint?.every !== undefined && this.#step % checkpoint.every === 0;
         if (this.#checkpoint && (ends || due)) yield await this.#save();
         if (ends) return;
@@ -166,7 +165,10 @@ export class Run<Batch> {
       await turn();
       turned = performance.now();
     }
-    if (empty) throw failure('fit', 'argument', 'the data gave no batches');
+    if (this.#inEpoch === 0) {
+      const what = parts === 0 ? 'no batches' : `${parts} batches, fewer than accumulate`;
+      throw failure('fit', 'argument', `the data gave ${what}`);
+    }
     if (parts > 0) this.#options.optimizer?.zeroGrad();
     this.#seconds = (performance.now() - begun) / 1000;
     yield* this.#passed();
@@ -237,7 +239,7 @@ export class Run<Batch> {
   // Tells of a pass, or of what there was of it when the last step was taken.
   async #close(): Promise<EpochEvent> {
     const { validation } = this.#options;
-    const due = validation && (this.#over || this.#epoch % (validation.every ?? 1) === 0);
+    const due = validation && (this.#isOver() || this.#epoch % (validation.every ?? 1) === 0);
     const measured = due ? await evaluate(this.#model, validation.data, validation.metrics) : undefined;
     const event: EpochEvent = {
       ...{ kind: 'epoch', epoch: this.#epoch, step: this.#step, seconds: this.#seconds },
