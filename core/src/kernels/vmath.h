@@ -142,17 +142,51 @@ inline f32x4 verf(f32x4 x) {
 // what counts.
 
 f64x2 vexp(f64x2 x);
-f64x2 vexp_flush(f64x2 x);
 f64x2 vlog(f64x2 x);
 f64x2 vtanh(f64x2 x);
 f64x2 vsigmoid(f64x2 x);
 f64x2 vsoftplus(f64x2 x);
 
 namespace vmath_detail {
+
+inline i64x2 bits(f64x2 v) { return reinterpret_cast<i64x2>(v); }
+inline f64x2 from_bits(i64x2 v) { return reinterpret_cast<f64x2>(v); }
+inline f64x2 with_sign(f64x2 y, f64x2 x) { return from_bits(bits(y) | (bits(x) & bits(splat(-0.0)))); }
+
+// x - n ln(2), and exp(r) - 1 of that, by SLEEF's polynomial.
+inline f64x2 reduced(f64x2 x, f64x2 n) {
+  return (x - n * splat(6.93145751953125e-1)) - n * splat(1.42860682030941723212e-6);
+}
+inline f64x2 exp_polynomial(f64x2 r) {
+  f64x2 p = splat(2.08860621107283687536341e-09);
+  p = p * r + splat(2.51112930892876518610661e-08);
+  p = p * r + splat(2.75573911234900471893338e-07);
+  p = p * r + splat(2.75572362911928827629423e-06);
+  p = p * r + splat(2.4801587159235472998791e-05);
+  p = p * r + splat(0.000198412698960509205564975);
+  p = p * r + splat(0.00138888888889774492207962);
+  p = p * r + splat(0.00833333333331652721664984);
+  p = p * r + splat(0.0416666666666665047591422);
+  p = p * r + splat(0.166666666666666851703837);
+  p = p * r + splat(0.5);
+  return r * r * p + r;
+}
+
 inline f64x2 vabs(f64x2 x) {
   return reinterpret_cast<f64x2>(reinterpret_cast<i64x2>(x) & i64x2{INT64_MAX, INT64_MAX});
 }
 }  // namespace vmath_detail
+
+// In line, unlike the others: softmax and attention spend their time here, and out of line its constants
+// would be made anew at every call.
+inline f64x2 vexp_flush(f64x2 x) {
+  using namespace vmath_detail;
+  const f64x2 magic = splat(6755399441055744.0);
+  const f64x2 t = x * splat(1.4426950408889634073599) + magic;
+  const f64x2 scale = from_bits((bits(t) << 52) + bits(splat(1.0)));
+  const f64x2 y = exp_polynomial(reduced(x, t - magic)) * scale + scale;
+  return from_bits(bits(y) & ~(x < splat(-708.3964185322641)));  // NaN stays
+}
 
 inline f64x2 verf(f64x2 x) { return f64x2{std::erf(x[0]), std::erf(x[1])}; }
 
