@@ -6,6 +6,7 @@ import { Accuracy } from 'omnigrad/metrics';
 import * as nn from 'omnigrad/nn';
 import * as optim from 'omnigrad/optim';
 import { init as initSingle } from 'omnigrad/single';
+import { fit } from 'omnigrad/train';
 import omnigrad from 'omnigrad/vite';
 import { type Run, connect, serve } from 'omnigrad/worker';
 
@@ -70,4 +71,9 @@ export async function files(x: Tensor, source: Source): Promise<void> {
     accuracy.update(images as Tensor, [step]);
   const column: (number | string)[] = (await readCsv('a.csv')).column('a');
   void [accuracy.compute() satisfies number, column];
+}
+
+export async function loop(net: nn.Linear, optimizer: optim.SGD, x: Tensor): Promise<number> {
+  const { step } = await fit(net, [[x]], { optimizer, loss: ([batch]) => net.call(batch as Tensor).sum() });
+  return step;
 }
