@@ -56,7 +56,8 @@ bool fits(const RowsPlan& p) {
 
 bool rows_pay(const RowsPlan& p, int lanes) {
   if (!fits(p)) return false;
-  if (p.dests == 1) return true;
+  // One channel out of many would copy more than it multiplies.
+  if (p.dests == 1) return p.sources <= 16;
   // A product of panels fills its tiles across rows, and packs at a cost of so many output channels.
   const int64_t filled = round_up(p.w.dest, 2 * lanes) * round_up(p.dests, kTileRows);
   return 4 * p.w.dest * p.dests >= 3 * filled && (p.dests <= 16 || p.depth() <= 48);
