@@ -130,11 +130,14 @@ void RowsBand<T>::fill_line(const T* source, T* out) const {
     const int64_t end =
         p_.w.source <= shift ? begin : larger(begin, smaller(pitch_, ceil_div(p_.w.source - shift, stride)));
     clear(out, static_cast<ptrdiff_t>(begin));
-    const T* q = source + begin * stride + shift;
-    if (stride == 1)
-      copy(q, out + begin, static_cast<ptrdiff_t>(end - begin));
-    else
-      for (int64_t i = begin; i < end; ++i, q += stride) out[i] = *q;
+    // An image without columns may have no memory to point into.
+    if (begin < end) {
+      const T* q = source + (begin * stride + shift);
+      if (stride == 1)
+        copy(q, out + begin, static_cast<ptrdiff_t>(end - begin));
+      else
+        for (int64_t i = begin; i < end; ++i, q += stride) out[i] = *q;
+    }
     clear(out + end, static_cast<ptrdiff_t>(pitch_ - end));
   }
 }
