@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { before, test } from 'node:test';
 import * as og from 'omnigrad';
 import * as data from 'omnigrad/data';
-import { dice, withFolder } from './lib/files.mjs';
+import { dice, mutated, withFolder } from './lib/files.mjs';
 
 before(() => og.init({ variant: 'single' }));
 const code = (run, expected, pattern = /./) =>
@@ -236,4 +236,22 @@ test('CSV: however the file is cut into pieces, its rows are the same', async ()
     for await (const row of data.csvRows(stream)) read.push(row);
     assert.deepEqual(read, rows);
   }
+});
+
+test('CSV: 2000 damaged files are read, or refused with their line', () => {
+  const bytes = new TextEncoder().encode('a,b,"c ""d"""\r\n1,"x, y",2.5\r\n\r\n2,"two\nlines",-1e3\n');
+  const roll = dice(21);
+  let refused = 0;
+  for (let i = 0; i < 2000; i++) {
+    const text = new TextDecoder().decode(mutated(bytes, roll));
+    try {
+      const { rows, columns } = data.parseCsv(text);
+      for (const row of rows) assert.deepEqual(Object.keys(row).length, columns.length);
+    } catch (error) {
+      assert.ok(og.OmnigradError.is(error) && error.code === 'format', `case ${i}: ${error?.stack}`);
+      assert.match(error.message, /^parseCsv: the text, line \d+: /);
+      refused++;
+    }
+  }
+  assert.ok(refused > 500, String(refused));
 });

@@ -89,7 +89,8 @@ class Machine {
 
   /** All above the last mark, which goes too. */
   popMark(at: number): unknown[] {
-    const mark = this.stack.findLastIndex((value) => value instanceof Mark);
+    let mark = this.stack.length - 1;
+    while (mark >= 0 && !(this.stack[mark] instanceof Mark)) mark--;
     if (mark < 0) throw this.input.fail('there is no mark on the stack', at);
     const values = this.stack.splice(mark);
     values.shift();
