@@ -8,12 +8,12 @@ import { isBrowserStore } from './browser_store.js';
 import { type Origin, asBytes, corrupt, hasBytes } from './bytes.js';
 import { readNpy, readNpz } from './npy.js';
 import { readSafetensors, safetensorsParts, tensorsOf } from './safetensors.js';
-import { loadShards, shardsOf } from './shards.js';
+import { loadShards, shardsBefore, shardsOf } from './shards.js';
 import type { Source, Target } from './places.js';
 import { nameOf, pathOf, readBytes } from './source.js';
 import { isTorch, readTorch } from './torch.js';
 import { type Savable, type Tree, flattenTree, restoreTree } from './tree.js';
-import { writeFile } from './write_file.js';
+import { removeFiles, writeFile } from './write_file.js';
 import { writeHandle } from './write_handle.js';
 import { readZip } from './zip.js';
 
@@ -22,7 +22,7 @@ export interface SaveOptions {
   readonly metadata?: Readonly<Record<string, string>>;
   /**
    * Paths only: split the tensors into files of at most so many bytes each (one tensor at least), named after the path,
-   * and write the index to the path, which must end in `.index.json`.
+   * and write the index to the path, which must end in `.index.json`. The shards of a save before go once it is there.
    */
   readonly maxShardBytes?: number;
 }
@@ -56,16 +56,21 @@ function snapshot(target: Target, value: unknown, options: SaveOptions): Files {
   const { tensors, json } = flattenTree('save', value);
   const words = json === undefined ? metadata : { ...metadata, [structure]: json };
   if (maxShardBytes === undefined) return [[undefined, safetensorsParts('save', tensors, words)]];
-  if (!(typeof target === 'string' || target instanceof URL) || !String(target).endsWith('.index.json'))
+  const path = pathOf(target);
+  if (path === undefined || !String(path).endsWith('.index.json'))
     throw failure('save', 'option', 'maxShardBytes needs a path that ends in .index.json');
-  return shardsOf(String(target), tensors, words, maxShardBytes);
+  return shardsOf(String(path), tensors, words, maxShardBytes);
 }
 
 async function write(target: Target, files: Files): Promise<void> {
   const given: unknown = target;
+  const index = files.length > 1 ? pathOf(target) : undefined;
+  const before = index === undefined ? [] : await shardsBefore(String(index));
+  const written: string[] = [];
   try {
     for (const [place, parts] of files) {
       const path = pathOf(place ?? target);
+      if (place !== undefined) written.push(place);
       if (path !== undefined) await writeFile(path, parts);
       else if (isBrowserStore(target)) await target.write(parts);
       else if (has<FileSystemFileHandle>(given, 'createWritable')) await writeHandle(given, parts);
@@ -73,10 +78,12 @@ async function write(target: Target, files: Files): Promise<void> {
       else throw failure('save', 'argument', `the target is ${shown(target)}; it must be ${targets}`);
     }
   } catch (error) {
+    await removeFiles(written);
     if ((error as { op?: unknown }).op === 'save') throw error;
     const name = nameOf(target as Source);
     throw failure('save', 'write', `${name} could not be written: ${(error as Error).message}`, error);
   }
+  await removeFiles(before);
 }
 
 const targets =

@@ -12,13 +12,16 @@ import { type Tree, restoreTree } from './tree.js';
 
 type Parts = readonly Uint8Array<ArrayBuffer>[];
 
-/** The files of a dict: shards by path, then the index under the path given. */
+/**
+ * The files of a dict: shards by path, then the index, which has the path given. Each save has names of its own, so that the
+ * index before it keeps its shards until the new one is there.
+ */
 export function shardsOf(
   path: string,
   tensors: Readonly<TensorDict>,
   words: Readonly<Record<string, string>>,
   most: number,
-): [name: string, parts: Parts][] {
+): [name: string | undefined, parts: Parts][] {
   const groups: [string, Tensor][][] = [];
   let [total, room] = [0, 0];
   for (const entry of Object.entries(tensors)) {
@@ -33,7 +36,10 @@ export function shardsOf(
   }
   const base = path.replace(/(\.safetensors)?\.index\.json$/, '');
   const number = (i: number): string => String(i).padStart(5, '0');
-  const names = groups.map((_, i) => `${base}-${number(i + 1)}-of-${number(groups.length)}.safetensors`);
+  const tag = crypto.randomUUID().slice(0, 8);
+  const names = groups.map(
+    (_, i) => `${base}-${tag}-${number(i + 1)}-of-${number(groups.length)}.safetensors`,
+  );
   const map = groups.flatMap((group, i) =>
     group.map(([name]) => [name, fileOf(names[i] as string)] as const),
   );
@@ -43,11 +49,27 @@ export function shardsOf(
     names[i] as string,
     safetensorsParts('save', Object.fromEntries(group)),
   ]);
-  return [...shards, [path, [text]]];
+  return [...shards, [undefined, [text]]];
 }
 
 const itemBytes = (x: Tensor): number => kindSize(kindOf(x.dtype));
 const fileOf = (path: string): string => path.replace(/^.*[/\\]/, '');
+
+/** The shards that an earlier save to that path left, if there was one. */
+export async function shardsBefore(path: string): Promise<string[]> {
+  const folder = path.replace(/[^/\\]*$/, '');
+  try {
+    const index = JSON.parse(new TextDecoder().decode(await readBytes('save', path))) as {
+      weight_map?: object;
+    };
+    const files = new Set(Object.values(index.weight_map ?? {}) as unknown[]);
+    return Array.from(files, String)
+      .filter((file) => /^[^/\\]*-[\da-f]{8}-\d{5}-of-\d{5}\.safetensors$/.test(file))
+      .map((file) => folder + file);
+  } catch {
+    return [];
+  }
+}
 
 /** Reads the files an index names, which lie beside it. */
 export async function loadShards(source: Source, bytes: Uint8Array, origin: Origin): Promise<Tree> {

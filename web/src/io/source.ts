@@ -19,7 +19,7 @@ export interface NodeFs {
     readFile(path: string | URL): Promise<Uint8Array>;
     realpath(path: string): Promise<string>;
     rename(from: string, to: string): Promise<void>;
-    rm(path: string, options: { force: boolean }): Promise<void>;
+    rm(path: string | URL, options: { force: boolean }): Promise<void>;
     readdir(
       path: string | URL,
       options: { withFileTypes: true },

@@ -1,7 +1,7 @@
 // Writing a file in Node so that it is there whole or not at all: beside it first, onto the disk, then in its place.
 
 import { nodeBuiltin } from '../loader/features.js';
-import { type NodeFs, nodeFs } from './source.js';
+import { type NodeFs, nodeFs, pathOf } from './source.js';
 
 /** Replaces the file. The old one stays as it was until the new one is complete on the disk. */
 export async function writeFile(place: string | URL, parts: readonly Uint8Array[]): Promise<void> {
@@ -40,5 +40,14 @@ async function syncFolder(path: string, fs: NodeFs['promises']): Promise<void> {
     }
   } catch {
     // The file is whole in any case.
+  }
+}
+
+/** Removes files, those that are there and can be. */
+export async function removeFiles(places: readonly string[]): Promise<void> {
+  for (const place of places) {
+    const path = pathOf(place);
+    if (path !== undefined)
+      await (nodeFs() as NodeFs).promises.rm(path, { force: true }).catch(() => undefined);
   }
 }
