@@ -112,7 +112,12 @@ function machine() {
 
 function revision() {
   try {
-    return execFileSync('git', ['describe', '--always', '--dirty'], { cwd: root, encoding: 'utf8' }).trim();
+    const stdio = ['ignore', 'pipe', 'ignore'];
+    return execFileSync('git', ['describe', '--always', '--dirty'], {
+      cwd: root,
+      encoding: 'utf8',
+      stdio,
+    }).trim();
   } catch {
     return 'unknown';
   }

@@ -114,7 +114,7 @@ function sheet(images) {
 
 run(async () => {
   const begun = performance.now();
-  const { flags, signal, checkpoint } = await begin('gan', { steps: 3000, batch: 64, critic: 5 });
+  const { flags, signal, checkpoint } = await begin('gan', { steps: 2000, batch: 64, critic: 5 });
   const { batch: batchSize, seed, steps, critic: turns } = flags;
   const digits = await mnist('train');
   const data = new DataLoader(digits, { batchSize, shuffle: true, seed, dropLast: true });

@@ -33,7 +33,7 @@ class CharGpt extends nn.Module {
 
 run(async () => {
   const begun = performance.now();
-  const session = await begin('gpt', { steps: 2000, batch: 32 });
+  const session = await begin('gpt', { steps: 1000, batch: 32 });
   const text = book();
   const model = new CharGpt(text.letters.length, { size: 128, heads: 4, layers: 2 });
   const optimizer = new AdamW(model.parameters(), { lr: 2e-3, betas: [0.9, 0.99], weightDecay: 0.1 });

@@ -24,7 +24,7 @@ class CharGru extends nn.Module {
 
 run(async () => {
   const begun = performance.now();
-  const session = await begin('gru', { steps: 1400, batch: 32 });
+  const session = await begin('gru', { steps: 1000, batch: 32 });
   const text = book();
   const model = new CharGru(text.letters.length, { embedded: 48, hidden: 256 });
   const optimizer = new AdamW(model.parameters(), { lr: 3e-3, weightDecay: 0.01 });
