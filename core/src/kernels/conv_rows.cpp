@@ -47,9 +47,11 @@ namespace {
 
 // The copy of one output row's window must be small against a cache, and the taps not sparser than the copy.
 bool fits(const RowsPlan& p) {
-  const int64_t line = p.w.dest * p.w.stride + p.w.reach();
-  return p.work() > 0 && p.sources * line * (p.h.reach() + p.h.stride) <= (int64_t{1} << 17) &&
-         p.w.stride <= 2 * p.w.taps;
+  constexpr int64_t most = int64_t{1} << 17;
+  if (p.work() <= 0 || p.w.stride > 2 * p.w.taps) return false;
+  const int64_t line = p.w.dest * p.w.stride + p.w.reach(), lines = p.h.reach() + p.h.stride;
+  // Each alone first: strides and dilations may be as large as numbers get.
+  return p.sources <= most && line <= most && lines <= most && p.sources * line * lines <= most;
 }
 
 }  // namespace
