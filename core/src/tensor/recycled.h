@@ -14,14 +14,14 @@ template <class T>
 class Recycled {
  public:
   static void* operator new(size_t bytes) {
-    if (!kRecycle || !freed_) return ::operator new(bytes);
-    Link* place = freed_;
-    freed_ = place->next;
+    if (!kRecycle || !freed) return ::operator new(bytes);
+    Link* place = freed;
+    freed = place->next;
     return place;
   }
   static void operator delete(void* place) {
     if (!kRecycle) return ::operator delete(place);
-    freed_ = new (place) Link{freed_};
+    freed = new (place) Link{freed};
   }
 
  private:
@@ -29,7 +29,7 @@ class Recycled {
   struct Link {
     Link* next;
   };
-  static inline Link* freed_ = nullptr;
+  static inline Link* freed = nullptr;
 };
 
 }  // namespace omnigrad
