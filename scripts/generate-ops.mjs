@@ -5,6 +5,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { documentedSchema } from './lib/schema.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const check = process.argv.includes('--check');
@@ -34,16 +35,8 @@ const listOps = new Set(['split', 'meshgrid']);
 const reserved = new Set(['var', 'delete', 'default', 'in', 'new', 'switch', 'case', 'function']);
 const identifier = (name) => (reserved.has(name) ? `${name}_` : name);
 
-async function loadSchema() {
-  if (schemaFile) return JSON.parse(readFileSync(schemaFile, 'utf8'));
-  const assets = join(root, 'web/assets');
-  const { default: factory } = await import(join(assets, 'omnigrad-single.mjs'));
-  const module = await factory({
-    wasmBinary: readFileSync(join(assets, 'omnigrad-single.wasm')),
-    wasmMemory: new WebAssembly.Memory({ initial: 512, maximum: 32768 }),
-  });
-  return JSON.parse(module.schemaJson());
-}
+const loadSchema = async () =>
+  schemaFile ? JSON.parse(readFileSync(schemaFile, 'utf8')) : documentedSchema();
 
 const valueTypes = {
   boolean: 'boolean',

@@ -97,6 +97,12 @@ const stages = [
   check('format js', bin('prettier'), '--check', '.'),
   check('types', bin('tsc'), '-p', 'tests/types'),
   check('lint js', bin('eslint'), '.'),
+  {
+    name: 'size',
+    count: counts.summary,
+    needsPackage: true,
+    run: () => capture('node', ['scripts/size.mjs', '--check']),
+  },
   nativeTests('native'),
   nativeTests('native-asan'),
   nativeTests('native-tsan', '--gtest_filter=*Parallel*:*Kernel*'),

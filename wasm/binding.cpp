@@ -22,7 +22,10 @@
 //   in scratch
 //                and leaves a count and handles of outputs there, which pass to the core.   out: a count,
 //                outputs
-//   memoryStats  out: tensors, live bytes, cached bytes, peak bytes
+//   alias, detach, gradOf   give a handle, 0 if there is no gradient, a negative status where they failed
+//   memoryStats  out: tensors, live bytes, cached bytes, peak bytes, bytes that tensors asked for, their
+//   peak;
+//                resetPeak() lets both peaks begin anew
 //   stopProfile  out: address of doubles, how many entries; an entry: the op's number or -1, how many
 //                entries it is inside of, 1 for a step of a backward pass, begin and end in microseconds,
 //                bytes; valid until the next one
@@ -35,235 +38,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "build_id.h"
+#include "error_bridge.h"
+#include "handles.h"
 #include "omnigrad/autograd.h"
 #include "omnigrad/op.h"
 #include "omnigrad/profile.h"
 #include "parallel/parallel.h"
 #include "tensor/pool.h"
+#include "wire.h"
 
-namespace omnigrad {
+namespace omnigrad::binding {
 namespace {
-
-constexpr int kScratch = 16384;
-double scratch_area[kScratch];
-std::string last_error;
-
-// ---- handles: a slot and its generation, so that a released handle is known for what it is
-
-constexpr int kSlotBits = 20, kGenerations = 1 << 10;
-
-struct Slot {
-  Tensor tensor;
-  int generation = 0;
-};
-std::vector<Slot> slots(1);   // slot 0 is nobody's: handle 0 means absent
-std::vector<int> free_slots;  // room for every slot: to release never allocates
-
-int add_handle(Tensor t) {
-  int slot;
-  if (free_slots.empty()) {
-    slot = static_cast<int>(slots.size());
-    if (slot >= 1 << kSlotBits)
-      fail(Code::memory, "more than ", slot, " tensors are held: release some, or use scope()");
-    slots.emplace_back();
-    if (free_slots.capacity() < slots.size()) free_slots.reserve(2 * slots.size());
-  } else {
-    slot = free_slots.back();
-    free_slots.pop_back();
-  }
-  Slot& s = slots[static_cast<size_t>(slot)];
-  s.tensor = std::move(t);
-  return s.generation << kSlotBits | slot;
-}
-
-Slot* find_slot(int handle) {
-  const int slot = handle & ((1 << kSlotBits) - 1);
-  if (handle <= 0 || slot >= static_cast<int>(slots.size())) return nullptr;
-  Slot& s = slots[static_cast<size_t>(slot)];
-  return s.tensor.defined() && s.generation == handle >> kSlotBits ? &s : nullptr;
-}
-
-Slot& slot_of(int handle) {
-  Slot* s = find_slot(handle);
-  if (!s) fail(Code::disposed, "a tensor was used after it was disposed");
-  return *s;
-}
-const Tensor& tensor_of(int handle) { return slot_of(handle).tensor; }
-Tensor tensor_or_none(int handle) { return handle ? tensor_of(handle) : Tensor(); }
-
-void release_handle(int handle) {
-  Slot* s = find_slot(handle);
-  if (!s) return;
-  s->tensor = Tensor();
-  s->generation = (s->generation + 1) % kGenerations;
-  free_slots.push_back(handle & ((1 << kSlotBits) - 1));
-}
-
-// ---- errors
-
-std::string escape(const std::string& s) {
-  std::string out;
-  for (char c : s) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out;
-}
-
-void describe(const Error& e) {
-  last_error = "{\"op\":\"" + escape(e.op) + "\",\"code\":\"" + name_of(e.code) + "\",\"message\":\"" +
-               escape(e.message) + "\",\"shapes\":[";
-  for (size_t i = 0; i < e.shapes.size(); ++i) last_error += (i ? "," : "") + text(e.shapes[i]);
-  last_error += "]}";
-}
-
-enum Status { kOk = 0, kError = 1, kOutOfMemory = 2 };
-
-// Held back for the error path: when the heap is full, telling so takes memory too.
-class Reserve {
- public:
-  void give_back() {
-    std::free(block_);
-    block_ = nullptr;
-  }
-  void take() {
-    if (!block_) block_ = std::malloc(1 << 16);
-  }
-
- private:
-  void* block_ = std::malloc(1 << 16);
-} reserve;
-
-template <class F>
-int guarded(const F& f) {
-  try {
-    f();
-    reserve.take();
-    return kOk;
-  } catch (const Error& e) {
-    if (e.code == Code::memory) reserve.give_back();
-    describe(e);
-    return e.code == Code::memory ? kOutOfMemory : kError;
-  } catch (const std::bad_alloc&) {
-    reserve.give_back();
-    describe(Error(Code::memory, "out of memory"));
-    return kOutOfMemory;
-  } catch (const std::exception& e) {
-    describe(Error(Code::state, e.what()));
-    return kError;
-  }
-}
-
-// ---- reading and writing scratch
-
-class Reader {
- public:
-  double number() {
-    if (at_ >= kScratch) fail(Code::argument, "more arguments than fit");
-    return scratch_area[at_++];
-  }
-  int64_t integer() { return static_cast<int64_t>(number()); }
-  int handle() { return static_cast<int>(number()); }
-  size_t count() {
-    const double n = number();
-    if (!(n >= 0 && n <= kScratch)) fail(Code::argument, "a list of ", n, " arguments does not fit");
-    return static_cast<size_t>(n);
-  }
-  Dims dims() {
-    Dims d;
-    for (size_t n = count(); n > 0; --n) d.push_back(integer());
-    return d;
-  }
-
- private:
-  int at_ = 0;
-};
-
-class Writer {
- public:
-  void put(double x) { scratch_area[at_++] = x; }
-
- private:
-  int at_ = 0;
-};
-
-OptionValue read_option(const OptionInfo& o, Reader& r) {
-  if (o.nullable && r.number() == 0) return {};
-  switch (o.type) {
-    case OptionType::boolean:
-      return r.number() != 0;
-    case OptionType::integer:
-      return r.integer();
-    case OptionType::number:
-      return r.number();
-    case OptionType::choice: {
-      const int64_t i = r.integer();
-      if (i < 0 || i >= static_cast<int64_t>(o.choices.size()))
-        fail(Code::option, o.name, " has no choice ", i);
-      return i;
-    }
-    case OptionType::dims:
-      return r.dims();
-    case OptionType::padding: {
-      Padding p;
-      p.pairs = r.number() != 0;
-      p.values = r.dims();
-      return p;
-    }
-    case OptionType::text:
-      break;
-  }
-  std::string s;
-  for (size_t n = r.count(); n > 0; --n) s += static_cast<char>(r.integer());
-  return s;
-}
-
-// A number among the inputs takes the dtype of the first tensor of its kind: where's condition says nothing
-// of the values, which are float32 if both are numbers.
-Tensor weak_scalar(double value, const OpInfo& op, const InputInfo& info, const TensorList& inputs) {
-  bool alone = true;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const Tensor& t = inputs[i];
-    if (!t) continue;
-    alone = false;
-    if (op.input_at(i, inputs.size()).kind != info.kind) continue;
-    if (is_integer(t.dtype()) && value != std::floor(value)) {
-      fail(Code::dtype, "number ", value, " beside a tensor of ", t.dtype(),
-           ": cast the tensor to a floating dtype first");
-    }
-    return Tensor::scalar(value, t.dtype());
-  }
-  if (alone)
-    fail(Code::argument, info.name, " is a number, and so are all other inputs: one must be a tensor");
-  return Tensor::scalar(value, DType::float32);
-}
-
-TensorList read_inputs(const OpInfo& op, Reader& r) {
-  TensorList inputs;
-  struct Weak {
-    size_t place;
-    double value;
-    const InputInfo* info;
-  };
-  SmallVec<Weak, 2> weak;
-  for (const InputInfo& info : op.inputs) {
-    const size_t n = info.variadic ? r.count() : 1;
-    for (size_t i = 0; i < n; ++i) {
-      const int handle = r.handle();
-      if (handle == -1) weak.push_back({inputs.size(), r.number(), &info});
-      inputs.push_back(handle == -1 ? Tensor() : tensor_or_none(handle));
-    }
-  }
-  for (const Weak& w : weak) inputs[w.place] = weak_scalar(w.value, op, *w.info, inputs);
-  return inputs;
-}
 
 // Options of a call, made from defaults and freed with it.
 class OptionsBox {
@@ -304,8 +94,8 @@ void naming(const OpInfo& op, const F& f) {
 
 // One word is answer enough for an op of one output, which then need not read scratch.
 int call_op(int index) {
-  int first = 0;
-  const int status = guarded([index, &first] {
+  return answered([index] {
+    int first = 0;
     const OpInfo& op = *all_ops()[static_cast<size_t>(index)];
     naming(op, [&op, &first] {
       Reader r;
@@ -321,8 +111,15 @@ int call_op(int index) {
         w.put(handle);
       }
     });
+    return first;
   });
-  return status == kOk ? first : -status;
+}
+
+// -1: there is none.
+int op_index(const std::string& name) {
+  const auto& ops = all_ops();
+  const OpInfo* op = find_op(name);
+  return op ? static_cast<int>(std::find(ops.begin(), ops.end(), op) - ops.begin()) : -1;
 }
 
 int create(int dtype) {
@@ -350,22 +147,22 @@ int meta(int handle) {
 
 int read(int handle) {
   return guarded([handle] {
-    static Tensor held;  // keeps a contiguous copy alive until the next call
-    held = Tensor();
-    held = tensor_of(handle).contiguous();
+    static Tensor copy;  // of what is not contiguous: alive until the next call
+    copy = Tensor();
+    const Tensor& t = tensor_of(handle);
+    if (!t.is_contiguous()) copy = t.contiguous();
+    const Tensor& dense = copy ? copy : t;
     Writer w;
-    w.put(static_cast<double>(reinterpret_cast<uintptr_t>(held.raw())));
-    w.put(static_cast<double>(held.numel()) * static_cast<double>(size_of(held.dtype())));
+    w.put(static_cast<double>(reinterpret_cast<uintptr_t>(dense.raw())));
+    w.put(static_cast<double>(dense.numel()) * static_cast<double>(size_of(dense.dtype())));
   });
 }
 
 int alias_handle(int handle) {
-  Slot* s = find_slot(handle);
-  return s ? add_handle(s->tensor) : 0;
+  return answered([handle] { return add_handle(tensor_of(handle)); });
 }
 int detach(int handle) {
-  Slot* s = find_slot(handle);
-  return s ? add_handle(s->tensor.detach()) : 0;
+  return answered([handle] { return add_handle(tensor_of(handle).detach()); });
 }
 
 int set_requires_grad(int handle, bool on) {
@@ -373,10 +170,10 @@ int set_requires_grad(int handle, bool on) {
 }
 
 int grad_of(int handle) {
-  Slot* s = find_slot(handle);
-  if (!s) return 0;
-  Tensor g = s->tensor.grad();
-  return g ? add_handle(std::move(g)) : 0;
+  return answered([handle] {
+    Tensor g = tensor_of(handle).grad();
+    return g ? add_handle(std::move(g)) : 0;
+  });
 }
 
 int set_grad(int handle, int grad_handle) {
@@ -475,6 +272,8 @@ void memory_stats() {
   w.put(static_cast<double>(s.live));
   w.put(static_cast<double>(s.cached));
   w.put(static_cast<double>(s.peak));
+  w.put(static_cast<double>(s.tensors));
+  w.put(static_cast<double>(s.tensors_peak));
 }
 
 std::vector<double> profile_rows;
@@ -519,18 +318,21 @@ double math(int function, double x, double y) {
 }
 
 }  // namespace
-}  // namespace omnigrad
+}  // namespace omnigrad::binding
 
 // What every op pays for: plain exports, since Embind's way into a function costs a third of a small op.
 extern "C" {
-EMSCRIPTEN_KEEPALIVE int omnigrad_call(int op) { return omnigrad::call_op(op); }
-EMSCRIPTEN_KEEPALIVE void omnigrad_release(int handle) { omnigrad::release_handle(handle); }
+EMSCRIPTEN_KEEPALIVE int omnigrad_call(int op) { return omnigrad::binding::call_op(op); }
+EMSCRIPTEN_KEEPALIVE void omnigrad_release(int handle) { omnigrad::binding::release_handle(handle); }
 }
 
 EMSCRIPTEN_BINDINGS(omnigrad) {
   using namespace omnigrad;
+  using namespace omnigrad::binding;
   using emscripten::function;
-  function("schemaJson", &schema_json);
+  function("schemaJson", +[] { return schema_json(); });
+  function("opJson", +[](int op) { return schema_json(*all_ops()[static_cast<size_t>(op)]); });
+  function("opIndex", &op_index);
   function("buildId", +[] { return std::string(build_id()); });
   function("lastError", +[] { return last_error; });
   function("scratch", +[] { return reinterpret_cast<uintptr_t>(scratch_area); });
@@ -550,11 +352,11 @@ EMSCRIPTEN_BINDINGS(omnigrad) {
   function("checkpoint", &run_checkpoint);
   function("setAnomalyDetection", &set_anomaly_detection);
   function("memoryStats", &memory_stats);
+  function("resetPeak", &pool::reset_peak);
   function("startProfile", &profile::start);
   function("stopProfile", &stop_profile);
   function("setThreads", +[](int n) { parallel::start(n); });
   function("setDeterministic", &parallel::set_deterministic);
   function("threads", &parallel::threads);
-  function("stop", &parallel::stop);
   function("math", &math);
 }

@@ -107,4 +107,18 @@ TEST(Memory, RunningOutIsAnErrorThatSaysHowMuchAndThePoolWorksOn) {
 }
 
 }  // namespace
+TEST(Memory, CountsWhatTensorsAskFor) {
+  const size_t before = pool::stats().tensors;
+  pool::reset_peak();
+  {
+    const Tensor t = Tensor::empty({1001}, DType::float32), view = t.detach();
+    const Workspace workspace(5000);
+    EXPECT_EQ(pool::stats().tensors, before + 4004);
+    const Tensor more = Tensor::empty({3}, DType::uint8);
+    EXPECT_EQ(pool::stats().tensors, before + 4007);
+  }
+  EXPECT_EQ(pool::stats().tensors, before);
+  EXPECT_EQ(pool::stats().tensors_peak, before + 4007);
+}
+
 }  // namespace omnigrad::test

@@ -19,7 +19,6 @@ const body = (variant) => `
     }
   };
   const mine = og.customGrad((x) => x.mul(2), () => { throw new RangeError('mine'); });
-  og.scope(() => og.ones([1]).item()); // what was read last is held until the next read
   const rounds = [];
   for (let round = 0; round < 3; round++) {
     const before = og.memory();
@@ -56,3 +55,15 @@ for (const variant of ['single', 'threads']) {
     }
   });
 }
+
+test('a handle that is none gives an error, not a crash', async () => {
+  const { init, terminate } = await import('omnigrad');
+  const { runtime } = await import('../../dist/runtime.js');
+  await init({ variant: 'single' });
+  const { module } = runtime('test');
+  for (const name of ['alias', 'detach', 'gradOf', 'meta', 'read']) {
+    assert.equal(Math.abs(module[name](12345)), 1, name);
+    assert.equal(JSON.parse(module.lastError()).code, 'disposed', name);
+  }
+  terminate();
+});

@@ -43,7 +43,9 @@ export function checkpoint<A extends Tensor[], R extends Tensor | Tensor[]>(
       if (!list.every((item) => item instanceof Tensor)) {
         throw failure('checkpoint', 'argument', 'the function must return a Tensor or an array of them');
       }
-      const handles = list.map((item) => rt.module.alias(handleOf(item, 'checkpoint')));
+      const handles = list.map((item) =>
+        rt.answer(rt.module.alias(handleOf(item, 'checkpoint')), 'checkpoint'),
+      );
       rt.scratch.set([handles.length, ...handles]);
     });
   };

@@ -89,7 +89,9 @@ function record(
         if (g === null || g === undefined) return 0;
         return tensorHandle('customGrad', `gradient ${i}`, g);
       });
-      const aliases = handles.map((handle) => (handle === 0 ? 0 : rt.module.alias(handle)));
+      const aliases = handles.map((handle) =>
+        handle === 0 ? 0 : rt.answer(rt.module.alias(handle), 'customGrad'),
+      );
       rt.scratch.set(aliases); // a view of the memory as it is now: aliases may have made it grow
     });
   };

@@ -25,7 +25,7 @@ export function many(
   options?: AnyOptions,
 ): Tensor[] {
   const rt = runtime(name);
-  const codec = codecOf(rt, name);
+  const codec = rt.codec(name);
   run(rt, codec, required, positional, options);
   const results = rt.scratch;
   const handles = Array.from(results.subarray(1, 1 + at(results, 0)));
@@ -41,7 +41,7 @@ export function one(
   options?: AnyOptions,
 ): Tensor {
   const rt = runtime(name);
-  const handle = run(rt, codecOf(rt, name), required, positional, options);
+  const handle = run(rt, rt.codec(name), required, positional, options);
   if (handle === 0) throw failure(name, 'internal', 'the module gave no result');
   return wrap(handle);
 }
@@ -56,12 +56,6 @@ export function oneOrMany(
   const results = many(name, required, positional, options);
   const [first] = results;
   return first && results.length === 1 ? first : results;
-}
-
-function codecOf(rt: Runtime, name: string): OpCodec {
-  const codec = rt.ops.get(name);
-  if (!codec) throw failure(name, 'internal', 'this build of the module has no such operation');
-  return codec;
 }
 
 /** Encodes and makes the call; gives the first output's handle, 0 if it is hidden or there is none. */

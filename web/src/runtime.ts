@@ -5,17 +5,17 @@ import { type DType, type TypedArray, dtypes, itemSize, typedView } from './dtyp
 import { OmnigradError, failure } from './errors.js';
 import { type Binding, type WasmModule, endPool } from './loader/binding.js';
 import type { WasmMemory } from './platform.js';
-import type { Schema } from './schema.js';
+import type { OpSchema, Schema } from './schema.js';
 import { type OpCodec, Pen, compileOp } from './wire.js';
 
 /** A running module. */
 export class Runtime {
   readonly module: WasmModule;
   readonly memory: WasmMemory;
-  readonly schema: Schema;
-  readonly ops: ReadonlyMap<string, OpCodec>;
   /** Writes a call's arguments into the scratch area. */
   readonly pen = new Pen();
+  readonly #codecs = new Map<string, OpCodec>();
+  #schema: Schema | undefined;
   #scratch: Float64Array;
   readonly #scratchAt: number;
   readonly #scratchSize: number;
@@ -23,11 +23,26 @@ export class Runtime {
   constructor(module: WasmModule, memory: WasmMemory) {
     this.module = module;
     this.memory = memory;
-    this.schema = JSON.parse(module.schemaJson()) as Schema;
-    this.ops = new Map(this.schema.ops.map((op, index) => [op.name, compileOp(op, index)]));
     this.#scratchAt = module.scratch();
     this.#scratchSize = module.scratchSize();
     this.#scratch = new Float64Array(memory.buffer, this.#scratchAt, this.#scratchSize);
+  }
+
+  get schema(): Schema {
+    return (this.#schema ??= JSON.parse(this.module.schemaJson()) as Schema);
+  }
+
+  /** How a call of the op is written; made at the first one, so that the start pays for no op. */
+  codec(name: string): OpCodec {
+    return this.#codecs.get(name) ?? this.#makeCodec(name);
+  }
+
+  #makeCodec(name: string): OpCodec {
+    const index = this.module.opIndex(name);
+    if (index < 0) throw failure(name, 'internal', 'this build of the module has no such operation');
+    const codec = compileOp(JSON.parse(this.module.opJson(index)) as OpSchema, index);
+    this.#codecs.set(name, codec);
+    return codec;
   }
 
   /**
@@ -43,7 +58,11 @@ export class Runtime {
 
   /** Runs the op whose arguments lie in the scratch area; gives its first output, 0 if that is hidden or there is none. */
   call(index: number, op: string): number {
-    const handle = this.module._omnigrad_call(index);
+    return this.answer(this.module._omnigrad_call(index), op);
+  }
+
+  /** The handle that the module answered with. Throws its last error where it gave a negative status instead. */
+  answer(handle: number, op: string): number {
     if (handle < 0) throw this.#lastError(op);
     return handle;
   }
@@ -162,7 +181,7 @@ export function math(fn: MathFunction, x: number, y = 0): number {
   return runtime('math').module.math(index, x, y);
 }
 
-/** The operations of the running module: inputs, options, outputs, documentation. */
+/** The operations of the running module: inputs, options, outputs. */
 export function schema(): Schema {
   return runtime('schema').schema;
 }

@@ -1,11 +1,10 @@
-// The operations' schema as the module tells it (schemaJson). Read by the wire encoding here and, at build time, by
-// scripts/generate-ops.mjs.
+// The operations' schema as the module tells it (schemaJson), read by the wire encoding. What the operations mean is
+// documented at their functions, which scripts/generate-ops.mjs writes at build time.
 
 export type InputKind = string;
 
 export interface InputSchema {
   readonly name: string;
-  readonly doc: string;
   /** Which dtypes it takes. */
   readonly kind: InputKind;
   readonly optional: boolean;
@@ -20,7 +19,6 @@ export interface InputSchema {
 
 export interface OptionSchema {
   readonly name: string;
-  readonly doc: string;
   readonly type: 'boolean' | 'integer' | 'number' | 'choice' | 'text' | 'dims' | 'padding';
   /** Null is a value. */
   readonly optional: boolean;
@@ -40,7 +38,6 @@ export interface OutputSchema {
 
 export interface OpSchema {
   readonly name: string;
-  readonly doc: string;
   readonly inputs: readonly InputSchema[];
   readonly options: readonly OptionSchema[];
   readonly outputs: readonly OutputSchema[];

@@ -163,7 +163,7 @@ export class Tensor {
 
   /** The accumulated gradient, of this tensor's shape and dtype, or null. The module owns it; this is a view of it. */
   get grad(): Tensor | null {
-    const handle = this.#runtime.module.gradOf(this.#live('grad'));
+    const handle = this.#runtime.answer(this.#runtime.module.gradOf(this.#live('grad')), 'grad');
     return handle === 0 ? null : wrap(handle);
   }
   set grad(value: Tensor | null) {
@@ -220,7 +220,7 @@ export class Tensor {
 
   /** The same elements, cut off from the graph. */
   detach(): Tensor {
-    return wrap(this.#runtime.module.detach(this.#live('detach')));
+    return wrap(this.#runtime.answer(this.#runtime.module.detach(this.#live('detach')), 'detach'));
   }
 
   /** The accumulated gradient of every leaf this depends on; see the function. */

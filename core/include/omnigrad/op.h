@@ -38,6 +38,22 @@ struct Padding {
 using OptionValue = std::variant<std::monostate, bool, int64_t, double, std::string, Dims, Padding>;
 enum class OptionType { boolean, integer, number, choice, text, dims, padding };
 
+// A line of documentation. The module carries no prose, which would be a tenth of it, but a hash (FNV-1a) of
+// each line: scripts/lib/schema.mjs finds the text among the string literals of core/src/ops.
+class Doc {
+ public:
+  consteval Doc(const char* text) {
+    if (!*text) return;
+    hash_ = 2166136261u;
+    for (; *text; ++text) hash_ = (hash_ ^ static_cast<unsigned char>(*text)) * 16777619u;
+  }
+  uint32_t hash() const { return hash_; }  // 0: no text
+  bool empty() const { return hash_ == 0; }
+
+ private:
+  uint32_t hash_ = 0;
+};
+
 // Which dtypes an input takes. Inputs of kind floating, number and any share one dtype within their kind.
 enum class Kind {
   floating,  // float32, float64
@@ -51,13 +67,15 @@ enum class Kind {
 const char* name_of(Kind kind);
 
 struct InputInfo {
-  std::string name, doc;
+  std::string name;
+  Doc doc = "";
   Kind kind = Kind::any;
   bool optional = false, variadic = false, differentiable = true, saved = false, mutated = false;
   int order = 0;  // among inputs and options, as the schema names them: the order of positional parameters
 };
 struct OptionInfo {
-  std::string name, doc;
+  std::string name;
+  Doc doc = "";
   OptionType type;
   bool nullable = false, positional = false;
   int order = 0;
@@ -110,15 +128,8 @@ class Saved {
   const Ref<Node>& node_;
 };
 
-// Everything the dispatcher and the engine know of an op.
-struct OpInfo {
-  std::string name, doc;
-  std::string no_gradient;  // why it has none
-  bool internal = false;    // reached through other ops; no TypeScript function of its own
-  std::vector<InputInfo> inputs;
-  std::vector<OptionInfo> options;
-  std::vector<OutputInfo> outputs;
-
+// What an op can do, by its struct's functions; none: the struct has no such function.
+struct OpFunctions {
   void* (*copy_options)(const void*) = nullptr;  // null argument: the defaults
   void (*free_options)(void*) = nullptr;
   OutSpecs (*shape)(const void* o, Inputs) = nullptr;
@@ -126,6 +137,17 @@ struct OpInfo {
   Tensor (*view)(const void* o, Inputs) = nullptr;
   TensorList (*compose)(const void* o, Inputs) = nullptr;
   Grads (*vjp)(const void* o, const Saved&, Cotangents, Need) = nullptr;
+};
+
+// Everything the dispatcher and the engine know of an op.
+struct OpInfo : OpFunctions {
+  std::string name;
+  Doc doc = "";
+  std::string no_gradient;  // why it has none
+  bool internal = false;    // reached through other ops; no TypeScript function of its own
+  std::vector<InputInfo> inputs;
+  std::vector<OptionInfo> options;
+  std::vector<OutputInfo> outputs;
 
   // Variadic inputs come last in a call, in groups of equal length.
   const InputInfo& input_at(size_t i, size_t count) const;
@@ -193,17 +215,21 @@ using Choices = std::initializer_list<const char*>;
 
 class Schema {
  public:
-  Schema(const char* name, const char* doc);
+  Schema(const char* name, Doc doc);
+  // Out of line: every op calls them.
+  Schema(const Schema& other);
+  Schema& operator=(const Schema& other) = delete;
+  ~Schema();
 
-  Schema& in(const char* name, Kind kind, const char* doc = "");
+  Schema& in(const char* name, Kind kind, Doc doc = "");
   Schema& out(const char* name);
   // An entry of the options object in JavaScript; `arg` is positional there. The default is Options{}'s.
   template <class O, class T>
-  Schema& opt(const char* name, T O::* member, const char* doc = "", Choices choices = {}) {
+  Schema& opt(const char* name, T O::* member, Doc doc = "", Choices choices = {}) {
     return option(name, offset_of(member), OptionOf<T>::access, false, doc, choices);
   }
   template <class O, class T>
-  Schema& arg(const char* name, T O::* member, const char* doc = "", Choices choices = {}) {
+  Schema& arg(const char* name, T O::* member, Doc doc = "", Choices choices = {}) {
     return option(name, offset_of(member), OptionOf<T>::access, true, doc, choices);
   }
 
@@ -229,14 +255,14 @@ class Schema {
     const O* o = reinterpret_cast<const O*>(place);
     return static_cast<size_t>(reinterpret_cast<const char*>(&(o->*member)) - place);
   }
-  Schema& option(const char* name, size_t offset, const OptionAccess& access, bool positional,
-                 const char* doc, Choices choices);
+  Schema& option(const char* name, size_t offset, const OptionAccess& access, bool positional, Doc doc,
+                 Choices choices);
 
   enum class Last { input, option, output } last_ = Last::input;
   int order_ = 0;
 };
 
-inline Schema op(const char* name, const char* doc) { return Schema(name, doc); }
+inline Schema op(const char* name, Doc doc) { return Schema(name, doc); }
 
 // ---- registration and calls
 
@@ -253,37 +279,46 @@ struct OptionsOf<Op> {
 };
 
 template <class Op>
-const OpInfo& info_of() {
-  static const OpInfo info = [] {
-    using O = typename OptionsOf<Op>::type;
-    OpInfo i = Op::schema().info;
-    if constexpr (std::is_empty_v<O>) {
+constexpr OpFunctions functions_of() {
+  using O = typename OptionsOf<Op>::type;
+  OpFunctions f;
+  if constexpr (std::is_empty_v<O>) {
+    f.copy_options = [](const void*) -> void* {
       static O none;
-      i.copy_options = [](const void*) -> void* { return &none; };
-      i.free_options = [](void*) {};
-    } else {
-      i.copy_options = [](const void* o) -> void* { return o ? new O(*static_cast<const O*>(o)) : new O(); };
-      i.free_options = [](void* o) { delete static_cast<O*>(o); };
-    }
-    i.shape = [](const void* o, Inputs in) { return Op::shape(*static_cast<const O*>(o), in); };
-    if constexpr (requires { &Op::forward; }) {
-      i.forward = [](const void* o, Inputs in, TensorList& out) {
-        Op::forward(*static_cast<const O*>(o), in, out);
-      };
-    }
-    if constexpr (requires { &Op::view; }) {
-      i.view = [](const void* o, Inputs in) { return Op::view(*static_cast<const O*>(o), in); };
-    }
-    if constexpr (requires { &Op::compose; }) {
-      i.compose = [](const void* o, Inputs in) { return Op::compose(*static_cast<const O*>(o), in); };
-    }
-    if constexpr (requires { &Op::vjp; }) {
-      i.vjp = [](const void* o, const Saved& s, Cotangents g, Need need) {
-        return Op::vjp(*static_cast<const O*>(o), s, g, need);
-      };
-    }
-    return i;
-  }();
+      return &none;
+    };
+    f.free_options = [](void*) {};
+  } else {
+    f.copy_options = [](const void* o) -> void* { return o ? new O(*static_cast<const O*>(o)) : new O(); };
+    f.free_options = [](void* o) { delete static_cast<O*>(o); };
+  }
+  f.shape = [](const void* o, Inputs in) { return Op::shape(*static_cast<const O*>(o), in); };
+  if constexpr (requires { &Op::forward; }) {
+    f.forward = [](const void* o, Inputs in, TensorList& out) {
+      Op::forward(*static_cast<const O*>(o), in, out);
+    };
+  }
+  if constexpr (requires { &Op::view; }) {
+    f.view = [](const void* o, Inputs in) { return Op::view(*static_cast<const O*>(o), in); };
+  }
+  if constexpr (requires { &Op::compose; }) {
+    f.compose = [](const void* o, Inputs in) { return Op::compose(*static_cast<const O*>(o), in); };
+  }
+  if constexpr (requires { &Op::vjp; }) {
+    f.vjp = [](const void* o, const Saved& s, Cotangents g, Need need) {
+      return Op::vjp(*static_cast<const O*>(o), s, g, need);
+    };
+  }
+  return f;
+}
+
+// Lives as long as the program.
+const OpInfo& make_info(const Schema& schema, const OpFunctions& functions);
+
+template <class Op>
+const OpInfo& info_of() {
+  static constexpr OpFunctions functions = functions_of<Op>();
+  static const OpInfo& info = make_info(Op::schema(), functions);
   return info;
 }
 
@@ -297,6 +332,7 @@ const std::vector<const OpInfo*>& all_ops();
 const OpInfo* find_op(std::string_view name);
 // All schemas as JSON: {maxRank, ops: [{name, doc, inputs, options, outputs, ...}]}.
 std::string schema_json();
+std::string schema_json(const OpInfo& op);  // one of these ops
 
 // Checks, allocates, runs and records a call. `options` is the op's Options.
 TensorList dispatch(const OpInfo& op, const void* options, const TensorList& inputs);

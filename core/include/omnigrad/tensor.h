@@ -18,22 +18,22 @@ inline constexpr int kMaxRank = 16;
 struct Storage;
 struct Node;        // autograd/node.h
 struct TensorImpl;  // tensor/tensor_impl.h
-void retain(Storage* p);
-void release(Storage* p);
-void retain(Node* p);
-void release(Node* p);
-void retain(TensorImpl* p);
-void release(TensorImpl* p);
+void retain(Storage* p) noexcept;
+void release(Storage* p) noexcept;
+void retain(Node* p) noexcept;
+void release(Node* p) noexcept;
+void retain(TensorImpl* p) noexcept;
+void release(TensorImpl* p) noexcept;
 
 // A counted pointer.
 template <class T>
 class Ref {
  public:
   Ref() = default;
-  explicit Ref(T* p) : p_(p) {
+  explicit Ref(T* p) noexcept : p_(p) {
     if (p_) retain(p_);
   }
-  Ref(const Ref& o) : Ref(o.p_) {}
+  Ref(const Ref& o) noexcept : Ref(o.p_) {}
   Ref(Ref&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
   Ref& operator=(Ref o) noexcept {
     std::swap(p_, o.p_);
@@ -76,20 +76,22 @@ class Tensor {
 
   bool defined() const { return static_cast<bool>(impl_); }
   explicit operator bool() const { return defined(); }
-  const Dims& shape() const;
-  const Dims& strides() const;  // in elements
-  int64_t size(int64_t dim) const { return shape()[static_cast<size_t>(dim < 0 ? dim + rank() : dim)]; }
-  int64_t rank() const { return static_cast<int64_t>(shape().size()); }
-  int64_t numel() const;
-  int64_t offset() const;
-  DType dtype() const;
-  bool is_contiguous() const;
+  const Dims& shape() const noexcept;
+  const Dims& strides() const noexcept;  // in elements
+  int64_t size(int64_t dim) const noexcept {
+    return shape()[static_cast<size_t>(dim < 0 ? dim + rank() : dim)];
+  }
+  int64_t rank() const noexcept { return static_cast<int64_t>(shape().size()); }
+  int64_t numel() const noexcept;
+  int64_t offset() const noexcept;
+  DType dtype() const noexcept;
+  bool is_contiguous() const noexcept;
 
   template <class T>
   T* data() const {
     return static_cast<T*>(raw());
   }
-  void* raw() const;  // the first element
+  void* raw() const noexcept;  // the first element
   double item() const;
 
   // Not recorded: the same values, contiguous (itself where it already is); the same storage without history.
@@ -99,14 +101,14 @@ class Tensor {
   void assign(const Tensor& source) const;
 
   // Gradients. A leaf is a tensor that no recorded op made.
-  bool requires_grad() const;
-  bool is_leaf() const;
+  bool requires_grad() const noexcept;
+  bool is_leaf() const noexcept;
   Tensor& set_requires_grad(bool value);
   Tensor grad() const;
   void set_grad(Tensor g) const;
 
-  Storage* storage() const;
-  bool uniquely_held() const;  // nobody else holds this tensor or its storage
+  Storage* storage() const noexcept;
+  bool uniquely_held() const noexcept;  // nobody else holds this tensor or its storage
   uint32_t version() const { return storage()->version; }
   void bump_version() const { ++storage()->version; }
 

@@ -7,8 +7,8 @@ namespace {
 Checkpoint* active = nullptr;
 }
 
-void retain(Checkpoint* c) { ++c->refs; }
-void release(Checkpoint* c) {
+void retain(Checkpoint* c) noexcept { ++c->refs; }
+void release(Checkpoint* c) noexcept {
   if (--c->refs == 0) delete c;
 }
 

@@ -33,11 +33,11 @@ Ref<Node> Node::make(const OpInfo& op, const void* options) {
   return n;
 }
 
-void retain(Node* n) { ++n->refs; }
+void retain(Node* n) noexcept { ++n->refs; }
 
 // A chain of a million nodes must not recurse: what a node releases is queued while another one is being
 // destroyed. The queue runs through the nodes themselves, since freeing must not need memory.
-void release(Node* n) {
+void release(Node* n) noexcept {
   if (--n->refs) return;
   static Node* queue = nullptr;
   static bool draining = false;

@@ -20,8 +20,8 @@ struct ShapeAndType {
 };
 
 class Checkpoint;  // checkpoint.h
-void retain(Checkpoint* c);
-void release(Checkpoint* c);
+void retain(Checkpoint* c) noexcept;
+void release(Checkpoint* c) noexcept;
 
 struct SavedTensor {
   Tensor tensor;  // a saved output has no history here: it is reattached when read

@@ -40,7 +40,7 @@ struct Activation {
 #define ACTIVATION(CLASS, NAME, DOC, VALUE)             \
   struct CLASS : Activation<CLASS> {                    \
     static constexpr const char* kName = NAME;          \
-    static constexpr const char* kDoc = DOC;            \
+    static constexpr Doc kDoc = DOC;                    \
     static Tensor of(const Tensor& x) { return VALUE; } \
   };                                                    \
   OMNIGRAD_OP(CLASS)
@@ -250,15 +250,14 @@ struct Gated {
 
 struct Glu : Gated<Glu> {
   static constexpr const char* kName = "glu";
-  static constexpr const char* kDoc =
-      "a sigmoid(b), of the halves a and b of x along an axis (Dauphin et al. 2017).";
+  static constexpr Doc kDoc = "a sigmoid(b), of the halves a and b of x along an axis (Dauphin et al. 2017).";
   static Tensor of(const Tensor& a, const Tensor& b) { return a * sigmoid(b); }
 };
 OMNIGRAD_OP(Glu)
 
 struct Swiglu : Gated<Swiglu> {
   static constexpr const char* kName = "swiglu";
-  static constexpr const char* kDoc = "silu(a) b, of the halves a and b of x along an axis (Shazeer 2020).";
+  static constexpr Doc kDoc = "silu(a) b, of the halves a and b of x along an axis (Shazeer 2020).";
   static Tensor of(const Tensor& a, const Tensor& b) { return a * sigmoid(a) * b; }
 };
 OMNIGRAD_OP(Swiglu)

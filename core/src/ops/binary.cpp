@@ -174,7 +174,7 @@ struct CompareOp {
 #define COMPARE_OP(CLASS, NAME, DOC)                  \
   struct CLASS : CompareOp<CLASS> {                   \
     static constexpr const char* kName = #NAME;       \
-    static constexpr const char* kDoc = DOC;          \
+    static constexpr Doc kDoc = DOC;                  \
     static constexpr Compare kKernel = Compare::NAME; \
   };                                                  \
   OMNIGRAD_OP(CLASS)

@@ -94,8 +94,8 @@ Tensor cut(Tensor y, const Dims& shape) {
 Schema window_options(Schema s, bool transposed = false) {
   s.opt("stride", &Options::stride, "step of the window: a number, or one per axis")
       .opt("padding", &Options::padding,
-           transposed ? "cut from both ends: a number, one per axis, or [before, after] per axis"
-                      : "zeros around the input: a number, one per axis, or [before, after] per axis")
+           transposed ? Doc("cut from both ends: a number, one per axis, or [before, after] per axis")
+                      : Doc("zeros around the input: a number, one per axis, or [before, after] per axis"))
       .opt("dilation", &Options::dilation, "step between the kernel's taps: a number, or one per axis")
       .opt("groups", &Options::groups, "the channels are cut into so many groups that do not mix");
   return s;

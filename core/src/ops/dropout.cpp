@@ -17,7 +17,7 @@ struct DropoutOptions {
   int64_t seed = 0, offset = 0;
 };
 
-Schema dropout_op(const char* name, const char* doc, const char* x) {
+Schema dropout_op(const char* name, Doc doc, Doc x) {
   return op(name, doc)
       .in("x", Kind::floating, x)
       .arg("p", &DropoutOptions::p, "in [0, 1]: the probability to be dropped")

@@ -34,7 +34,7 @@ struct UnaryOp {
 
 #define UNARY_NAME(NAME, KERNEL, DOC)        \
   static constexpr const char* kName = NAME; \
-  static constexpr const char* kDoc = DOC;   \
+  static constexpr Doc kDoc = DOC;           \
   static constexpr Unary kKernel = Unary::KERNEL
 
 OutSpecs broadcast_spec(Inputs in, DType dtype);
@@ -64,7 +64,7 @@ struct BinaryOp {
 
 #define BINARY_NAME(NAME, KERNEL, DOC)       \
   static constexpr const char* kName = NAME; \
-  static constexpr const char* kDoc = DOC;   \
+  static constexpr Doc kDoc = DOC;           \
   static constexpr Binary kKernel = Binary::KERNEL
 
 }  // namespace omnigrad

@@ -239,7 +239,7 @@ struct SeveralAxes {
 
 #define FFT_NAME(NAME, DOC)                  \
   static constexpr const char* kName = NAME; \
-  static constexpr const char* kDoc = DOC
+  static constexpr Doc kDoc = DOC
 
 struct Fft : OneAxis<Type::complex_forward, Fft> {
   FFT_NAME("fft", "The discrete Fourier transform along an axis, of any length.");

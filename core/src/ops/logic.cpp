@@ -35,7 +35,7 @@ struct Logical {
 #define LOGICAL_OP(CLASS, NAME, DOC, VALUE)                              \
   struct CLASS : Logical<CLASS> {                                        \
     static constexpr const char* kName = NAME;                           \
-    static constexpr const char* kDoc = DOC;                             \
+    static constexpr Doc kDoc = DOC;                                     \
     static Tensor of(const Tensor& a, const Tensor& b) { return VALUE; } \
   };                                                                     \
   OMNIGRAD_OP(CLASS)
@@ -65,7 +65,7 @@ struct Test {
 #define TEST_OP(CLASS, NAME, DOC, VALUE)                \
   struct CLASS : Test<CLASS> {                          \
     static constexpr const char* kName = NAME;          \
-    static constexpr const char* kDoc = DOC;            \
+    static constexpr Doc kDoc = DOC;                    \
     static Tensor of(const Tensor& x) { return VALUE; } \
   };                                                    \
   OMNIGRAD_OP(CLASS)

@@ -38,7 +38,7 @@ struct PairLoss {
 
 #define LOSS_NAME(NAME, DOC)                 \
   static constexpr const char* kName = NAME; \
-  static constexpr const char* kDoc = DOC
+  static constexpr Doc kDoc = DOC
 
 struct MseLoss : PairLoss<MseLoss> {
   LOSS_NAME("mseLoss", "(input - target)^2.");

@@ -144,8 +144,7 @@ struct RunningOptions {
 };
 
 template <class O>
-Schema with_running(const char* name, const char* doc, const char* x, bool O::* mode, const char* mode_name,
-                    const char* mode_doc) {
+Schema with_running(const char* name, Doc doc, Doc x, bool O::* mode, const char* mode_name, Doc mode_doc) {
   return op(name, doc)
       .in("x", Kind::floating, x)
       .in("runningMean", Kind::floating, "[C]")

@@ -43,7 +43,7 @@ void fill_pairs(const RandomOptions& o, T* y, int64_t n, const Draw& draw) {
   });
 }
 
-Schema random_op(const char* name, const char* doc) {
+Schema random_op(const char* name, Doc doc) {
   return op(name, doc)
       .arg("shape", &RandomOptions::shape, "its shape")
       .opt("seed", &RandomOptions::seed, "of the generator")
@@ -197,7 +197,7 @@ struct Noisy {
 };
 
 template <class O>
-Schema noisy_op(const char* name, const char* doc) {
+Schema noisy_op(const char* name, Doc doc) {
   return op(name, doc)
       .in("x", Kind::floating, "any shape")
       .template opt<O, bool>("training", &O::training, "false: nothing is random")

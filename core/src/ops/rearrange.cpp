@@ -125,14 +125,14 @@ struct Triangle {
 
 struct Tril : Triangle<Tril> {
   static constexpr const char* kName = "tril";
-  static constexpr const char* kDoc = "The lower triangle of matrices, zeros above it.";
+  static constexpr Doc kDoc = "The lower triangle of matrices, zeros above it.";
   static bool inside(int64_t above) { return above <= 0; }
 };
 OMNIGRAD_OP(Tril)
 
 struct Triu : Triangle<Triu> {
   static constexpr const char* kName = "triu";
-  static constexpr const char* kDoc = "The upper triangle of matrices, zeros below it.";
+  static constexpr Doc kDoc = "The upper triangle of matrices, zeros below it.";
   static bool inside(int64_t above) { return above >= 0; }
 };
 OMNIGRAD_OP(Triu)

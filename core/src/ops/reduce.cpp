@@ -16,7 +16,7 @@ struct ReduceOptions {
   bool keepdim = false;
 };
 
-Schema reduction(const char* name, const char* doc, Kind kind) {
+Schema reduction(const char* name, Doc doc, Kind kind) {
   return op(name, doc)
       .arg("dim", &ReduceOptions::dim, "axes to reduce, one or several; none: all")
       .opt("keepdim", &ReduceOptions::keepdim, "keep reduced axes with size 1")
@@ -140,14 +140,14 @@ struct ExtremeOp {
 
 struct Amax : ExtremeOp<Amax> {
   static constexpr const char* kName = "amax";
-  static constexpr const char* kDoc = "Maximum over axes; NaN if one is. Equal maxima share the gradient.";
+  static constexpr Doc kDoc = "Maximum over axes; NaN if one is. Equal maxima share the gradient.";
   static constexpr kernels::Extreme kExtreme = kernels::Extreme::max;
 };
 OMNIGRAD_OP(Amax)
 
 struct Amin : ExtremeOp<Amin> {
   static constexpr const char* kName = "amin";
-  static constexpr const char* kDoc = "Minimum over axes; NaN if one is. Equal minima share the gradient.";
+  static constexpr Doc kDoc = "Minimum over axes; NaN if one is. Equal minima share the gradient.";
   static constexpr kernels::Extreme kExtreme = kernels::Extreme::min;
 };
 OMNIGRAD_OP(Amin)
@@ -186,14 +186,14 @@ struct ArgExtremeOp {
 
 struct Argmax : ArgExtremeOp<Argmax> {
   static constexpr const char* kName = "argmax";
-  static constexpr const char* kDoc = "Index of the maximum, the first of equals; int64.";
+  static constexpr Doc kDoc = "Index of the maximum, the first of equals; int64.";
   static constexpr kernels::Extreme kExtreme = kernels::Extreme::max;
 };
 OMNIGRAD_OP(Argmax)
 
 struct Argmin : ArgExtremeOp<Argmin> {
   static constexpr const char* kName = "argmin";
-  static constexpr const char* kDoc = "Index of the minimum, the first of equals; int64.";
+  static constexpr Doc kDoc = "Index of the minimum, the first of equals; int64.";
   static constexpr kernels::Extreme kExtreme = kernels::Extreme::min;
 };
 OMNIGRAD_OP(Argmin)

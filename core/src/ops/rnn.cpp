@@ -167,10 +167,7 @@ TensorList recurrent(Cell cell, const RnnOptions& o, Inputs in) {
 }
 
 template <class O>
-Schema layers(Schema s, const char* gates) {
-  const std::string weights = std::string("for each layer and direction weightIh [") + gates +
-                              "hidden, features], weightHh [" + gates +
-                              "hidden, hidden], biasIh and biasHh [" + gates + "hidden], in PyTorch's order";
+Schema layers(Schema s, Doc weights) {
   return s
       .in("lengths", Kind::index,
           "[batch], steps of each sequence: beyond them y is 0 and the state stays; all")
@@ -180,12 +177,12 @@ Schema layers(Schema s, const char* gates) {
                              "with a second direction, from each sequence's end")
       .template opt<O, bool>("batchFirst", &O::batchFirst, "x and y are [batch, time, ...]")
       .template opt<O, bool>("bias", &O::bias, "weights hold biases")
-      .in("weights", Kind::floating, weights.c_str())
+      .in("weights", Kind::floating, weights)
       .variadic()
       .out("y")
       .out("hn");
 }
-Schema leading(const char* name, const char* doc) {
+Schema leading(const char* name, Doc doc) {
   return op(name, doc)
       .in("x", Kind::floating, "[time, batch, features], or [time, features] of one sequence")
       .in("h0", Kind::floating, "[layers * directions, batch, hidden]: the initial state; 0")
@@ -198,7 +195,9 @@ struct Rnn {
   };
   static Schema schema() {
     return layers<Options>(leading("rnn", "Elman's recurrent layers: h' = tanh(Wx + b + Uh + c), or relu."),
-                           "")
+                           "for each layer and direction weightIh [hidden, features], weightHh [hidden, "
+                           "hidden], biasIh and "
+                           "biasHh [hidden], in PyTorch's order")
         .opt("nonlinearity", &Options::nonlinearity, "of a step", {"tanh", "relu"});
   }
   static OutSpecs shape(const Options& o, Inputs in) { return Sizes(o, in, 1, 1).outputs(o, in, 1); }
@@ -217,7 +216,9 @@ struct Lstm {
                    .in("c0", Kind::floating,
                        "[layers * directions, batch, hidden]: the initial cell state; 0")
                    .optional(),
-               "4 ")
+               "for each layer and direction weightIh [4 hidden, features], weightHh [4 hidden, hidden], "
+               "biasIh and "
+               "biasHh [4 hidden], in PyTorch's order")
         .out("cn");
   }
   static OutSpecs shape(const Options& o, Inputs in) { return Sizes(o, in, 2, 4).outputs(o, in, 2); }
@@ -232,7 +233,8 @@ struct Gru {
         leading(
             "gru",
             "Gated recurrent layers, gates r, z, n: n = tanh(Wx + b + r (Uh + c)), h' = (1 - z) n + z h."),
-        "3 ");
+        "for each layer and direction weightIh [3 hidden, features], weightHh [3 hidden, hidden], biasIh and "
+        "biasHh [3 hidden], in PyTorch's order");
   }
   static OutSpecs shape(const Options& o, Inputs in) { return Sizes(o, in, 1, 3).outputs(o, in, 1); }
   static TensorList compose(const Options& o, Inputs in) { return recurrent(Cell::gru, o, in); }

@@ -94,14 +94,14 @@ struct RunningExtreme {
 
 struct Cummax : RunningExtreme<Cummax> {
   static constexpr const char* kName = "cummax";
-  static constexpr const char* kDoc = "The greatest element so far and its index, the last of equals.";
+  static constexpr Doc kDoc = "The greatest element so far and its index, the last of equals.";
   static constexpr kernels::Extreme kExtreme = kernels::Extreme::max;
 };
 OMNIGRAD_OP(Cummax)
 
 struct Cummin : RunningExtreme<Cummin> {
   static constexpr const char* kName = "cummin";
-  static constexpr const char* kDoc = "The least element so far and its index, the last of equals.";
+  static constexpr Doc kDoc = "The least element so far and its index, the last of equals.";
   static constexpr kernels::Extreme kExtreme = kernels::Extreme::min;
 };
 OMNIGRAD_OP(Cummin)

@@ -3,12 +3,21 @@
 
 namespace omnigrad {
 
-Schema::Schema(const char* name, const char* doc) {
+Schema::Schema(const char* name, Doc doc) {
   info.name = name;
   info.doc = doc;
 }
 
-Schema& Schema::in(const char* name, Kind kind, const char* doc) {
+Schema::Schema(const Schema& other) = default;
+Schema::~Schema() = default;
+
+const OpInfo& make_info(const Schema& schema, const OpFunctions& functions) {
+  auto* info = new OpInfo(schema.info);
+  static_cast<OpFunctions&>(*info) = functions;
+  return *info;
+}
+
+Schema& Schema::in(const char* name, Kind kind, Doc doc) {
   InputInfo& i = info.inputs.emplace_back();
   i.name = name;
   i.doc = doc;
@@ -25,8 +34,8 @@ Schema& Schema::out(const char* name) {
   return *this;
 }
 
-Schema& Schema::option(const char* name, size_t offset, const OptionAccess& access, bool positional,
-                       const char* doc, Choices choices) {
+Schema& Schema::option(const char* name, size_t offset, const OptionAccess& access, bool positional, Doc doc,
+                       Choices choices) {
   OptionInfo& o = info.options.emplace_back();
   o.name = name;
   o.doc = doc;

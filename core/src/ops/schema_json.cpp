@@ -20,6 +20,7 @@ std::string json(bool b) { return b ? "true" : "false"; }
 std::string json(const char* s) { return quoted(s); }
 std::string json(const std::string& s) { return quoted(s); }
 std::string json(int i) { return std::to_string(i); }
+std::string json(Doc d) { return std::to_string(d.hash()); }
 std::string json(int64_t i) { return std::to_string(i); }
 std::string json(double x) { return std::isfinite(x) ? text(x) : "null"; }
 std::string json(const Dims& d) { return text(d); }
@@ -73,7 +74,9 @@ std::string default_json(const OptionInfo& o, const void* defaults) {
       v);
 }
 
-std::string op_json(const OpInfo& op) {
+}  // namespace
+
+std::string schema_json(const OpInfo& op) {
   void* defaults = op.copy_options(nullptr);
   std::string out =
       object("name", op.name, "doc", op.doc, "internal", op.internal, "noGradient", op.no_gradient, "inputs",
@@ -99,11 +102,9 @@ std::string op_json(const OpInfo& op) {
   return out;
 }
 
-}  // namespace
-
 std::string schema_json() {
   return object("maxRank", kMaxRank, "ops",
-                Raw{array(all_ops(), [](const OpInfo* op) { return op_json(*op); })});
+                Raw{array(all_ops(), [](const OpInfo* op) { return schema_json(*op); })});
 }
 
 }  // namespace omnigrad

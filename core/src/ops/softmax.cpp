@@ -70,7 +70,7 @@ struct SoftmaxGradOp {
 struct Softmax : SoftmaxOp<Softmax> {
   static constexpr const char* kName = "softmax";
   static constexpr const char* kGradName = "softmaxGrad";
-  static constexpr const char* kDoc = "exp(x) / sum(exp(x)) along an axis; NaN for a row of -Infinity.";
+  static constexpr Doc kDoc = "exp(x) / sum(exp(x)) along an axis; NaN for a row of -Infinity.";
   template <class T>
   static void run(const T* x, T* y, int64_t outer, int64_t n, int64_t inner) {
     kernels::softmax(x, y, outer, n, inner);
@@ -95,7 +95,7 @@ OMNIGRAD_OP(SoftmaxGrad)
 struct LogSoftmax : SoftmaxOp<LogSoftmax> {
   static constexpr const char* kName = "logSoftmax";
   static constexpr const char* kGradName = "logSoftmaxGrad";
-  static constexpr const char* kDoc = "x - log(sum(exp(x))) along an axis; NaN for a row of -Infinity.";
+  static constexpr Doc kDoc = "x - log(sum(exp(x))) along an axis; NaN for a row of -Infinity.";
   template <class T>
   static void run(const T* x, T* y, int64_t outer, int64_t n, int64_t inner) {
     kernels::log_softmax(x, y, outer, n, inner);

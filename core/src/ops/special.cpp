@@ -142,16 +142,16 @@ OMNIGRAD_OP(Rsqrt)
 // The derivative is 0 wherever there is one.
 #define STEP_OP(CLASS, NAME, KIND, DOC)                                               \
   struct CLASS : UnaryOp<CLASS, KIND> {                                               \
-    UNARY_NAME(#NAME, NAME, DOC " The derivative is 0.");                             \
+    UNARY_NAME(#NAME, NAME, DOC);                                                     \
     static Tensor derivative(const Tensor& g, const Saved&) { return zeros_like(g); } \
   };                                                                                  \
   OMNIGRAD_OP(CLASS)
 
-STEP_OP(Floor, floor, Kind::floating, "The greatest whole number not above x.")
-STEP_OP(Ceil, ceil, Kind::floating, "The least whole number not below x.")
-STEP_OP(Round, round, Kind::floating, "The nearest whole number, the even one of two.")
-STEP_OP(Trunc, trunc, Kind::floating, "x without its fraction.")
-STEP_OP(Sign, sign, Kind::number, "-1, 0 or 1; NaN of NaN.")
+STEP_OP(Floor, floor, Kind::floating, "The greatest whole number not above x. The derivative is 0.")
+STEP_OP(Ceil, ceil, Kind::floating, "The least whole number not below x. The derivative is 0.")
+STEP_OP(Round, round, Kind::floating, "The nearest whole number, the even one of two. The derivative is 0.")
+STEP_OP(Trunc, trunc, Kind::floating, "x without its fraction. The derivative is 0.")
+STEP_OP(Sign, sign, Kind::number, "-1, 0 or 1; NaN of NaN. The derivative is 0.")
 
 struct Frac {
   static Schema schema() { return op("frac", "x - trunc(x).").in("x", Kind::floating, "any shape").out("y"); }

@@ -18,7 +18,7 @@ struct ReduceOptions {
   bool keepdim = false;
 };
 
-Schema reduction(const char* name, const char* doc, Kind kind) {
+Schema reduction(const char* name, Doc doc, Kind kind) {
   return op(name, doc)
       .in("x", kind, "any shape")
       .arg("dim", &ReduceOptions::dim, "axes to reduce, one or several; none: all")
@@ -196,14 +196,14 @@ struct Decision {
 
 struct Any : Decision<Any> {
   static constexpr const char* kName = "any";
-  static constexpr const char* kDoc = "Is any element not 0? false of no elements.";
+  static constexpr Doc kDoc = "Is any element not 0? false of no elements.";
   static constexpr bool kAny = true;
 };
 OMNIGRAD_OP(Any)
 
 struct All : Decision<All> {
   static constexpr const char* kName = "all";
-  static constexpr const char* kDoc = "Are all elements not 0? true of no elements.";
+  static constexpr Doc kDoc = "Are all elements not 0? true of no elements.";
   static constexpr bool kAny = false;
 };
 OMNIGRAD_OP(All)

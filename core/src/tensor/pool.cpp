@@ -115,6 +115,16 @@ void release(void* block, size_t bytes) noexcept {
 void flush() noexcept { flush_some(instance(), SIZE_MAX); }
 
 Stats stats() { return instance().stats; }
-void reset_peak() { instance().stats.peak = instance().stats.live; }
+void reset_peak() {
+  Stats& s = instance().stats;
+  s.peak = s.live;
+  s.tensors_peak = s.tensors;
+}
+
+void count_tensor(ptrdiff_t bytes) noexcept {
+  Stats& s = instance().stats;
+  s.tensors += static_cast<size_t>(bytes);
+  s.tensors_peak = std::max(s.tensors_peak, s.tensors);
+}
 
 }  // namespace omnigrad::pool

@@ -8,9 +8,11 @@
 namespace omnigrad::pool {
 
 struct Stats {
-  size_t live;    // bytes handed out, class rounding included
-  size_t peak;    // the most that `live` has been
-  size_t cached;  // bytes kept for reuse
+  size_t live;          // bytes handed out, class rounding included
+  size_t peak;          // the most that `live` has been
+  size_t cached;        // bytes kept for reuse
+  size_t tensors;       // bytes that tensors asked for: no rounding, no workspace
+  size_t tensors_peak;  // the most that `tensors` has been
 };
 
 // The size of the block that serves `bytes`.
@@ -19,8 +21,10 @@ size_t block_size(size_t bytes);
 void* allocate(size_t bytes);
 void release(void* block, size_t bytes) noexcept;
 void flush() noexcept;  // gives all cached blocks back to the heap
+// A storage was made, or with a negative count freed.
+void count_tensor(ptrdiff_t bytes) noexcept;
 Stats stats();
-void reset_peak();
+void reset_peak();  // both peaks begin at what is now
 
 }  // namespace omnigrad::pool
 

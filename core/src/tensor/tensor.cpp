@@ -18,18 +18,20 @@ Storage* Storage::make(size_t bytes) {
   auto s = std::make_unique<Storage>();  // first: if it fails, no block is lost
   s->data = pool::allocate(bytes);
   s->bytes = bytes;
+  pool::count_tensor(static_cast<ptrdiff_t>(bytes));
   return s.release();
 }
 
-void retain(Storage* p) { ++p->refs; }
-void release(Storage* p) {
+void retain(Storage* p) noexcept { ++p->refs; }
+void release(Storage* p) noexcept {
   if (--p->refs) return;
   pool::release(p->data, p->bytes);
+  pool::count_tensor(-static_cast<ptrdiff_t>(p->bytes));
   delete p;
 }
 
-void retain(TensorImpl* p) { ++p->refs; }
-void release(TensorImpl* p) {
+void retain(TensorImpl* p) noexcept { ++p->refs; }
+void release(TensorImpl* p) noexcept {
   if (--p->refs) return;
   --tensors_alive;
   if (p->node && p->node->leaf == p) p->node->leaf = nullptr;
@@ -94,14 +96,14 @@ Tensor Tensor::as_strided(const Dims& shape, const Dims& strides, int64_t offset
   return Tensor(impl);
 }
 
-const Dims& Tensor::shape() const { return impl_->shape; }
-const Dims& Tensor::strides() const { return impl_->strides; }
-int64_t Tensor::numel() const { return product(impl_->shape); }
-int64_t Tensor::offset() const { return impl_->offset; }
-DType Tensor::dtype() const { return impl_->dtype; }
-Storage* Tensor::storage() const { return impl_->storage.get(); }
+const Dims& Tensor::shape() const noexcept { return impl_->shape; }
+const Dims& Tensor::strides() const noexcept { return impl_->strides; }
+int64_t Tensor::numel() const noexcept { return product(impl_->shape); }
+int64_t Tensor::offset() const noexcept { return impl_->offset; }
+DType Tensor::dtype() const noexcept { return impl_->dtype; }
+Storage* Tensor::storage() const noexcept { return impl_->storage.get(); }
 
-bool Tensor::is_contiguous() const {
+bool Tensor::is_contiguous() const noexcept {
   int64_t step = 1;
   for (size_t i = shape().size(); i-- > 0;) {
     if (shape()[i] == 0) return true;
@@ -111,7 +113,7 @@ bool Tensor::is_contiguous() const {
   return true;
 }
 
-void* Tensor::raw() const {
+void* Tensor::raw() const noexcept {
   return static_cast<char*>(impl_->storage->data) +
          impl_->offset * static_cast<int64_t>(size_of(impl_->dtype));
 }
@@ -136,10 +138,10 @@ void Tensor::assign(const Tensor& source) const {
   kernels::copy(to, from, shape().data(), static_cast<int>(rank()));
 }
 
-bool Tensor::uniquely_held() const { return impl_->refs == 1 && impl_->storage->refs == 1; }
+bool Tensor::uniquely_held() const noexcept { return impl_->refs == 1 && impl_->storage->refs == 1; }
 
-bool Tensor::requires_grad() const { return static_cast<bool>(impl_->node); }
-bool Tensor::is_leaf() const { return !impl_->node || !impl_->node->op; }
+bool Tensor::requires_grad() const noexcept { return static_cast<bool>(impl_->node); }
+bool Tensor::is_leaf() const noexcept { return !impl_->node || !impl_->node->op; }
 
 Tensor& Tensor::set_requires_grad(bool value) {
   if (!is_leaf()) fail(Code::graph, "requiresGrad can be set on a leaf only; detach() first");

@@ -3,12 +3,18 @@
 
 /** 0: ok, 1: an error whose text is in lastError(), 2: out of memory. */
 export type Status = number;
+/** A handle, or a negative status. */
+export type Answer = number;
 
 export interface Binding {
   // Plain exports: Embind's way in would cost a third of a small op.
-  _omnigrad_call(op: number): number;
+  _omnigrad_call(op: number): Answer;
   _omnigrad_release(handle: number): void;
   schemaJson(): string;
+  /** The schema of one op. */
+  opJson(op: number): string;
+  /** The number of the op of that name; -1: there is none. */
+  opIndex(name: string): number;
   buildId(): string;
   lastError(): string;
   scratch(): number;
@@ -16,10 +22,11 @@ export interface Binding {
   create(dtype: number): Status;
   meta(handle: number): Status;
   read(handle: number): Status;
-  alias(handle: number): number;
-  detach(handle: number): number;
+  alias(handle: number): Answer;
+  detach(handle: number): Answer;
   setRequiresGrad(handle: number, on: boolean): Status;
-  gradOf(handle: number): number;
+  /** 0 where there is none. */
+  gradOf(handle: number): Answer;
   setGrad(handle: number, grad: number): Status;
   backward(y: number, gy: number, retainGraph: boolean, createGraph: boolean): Status;
   grad(retainGraph: boolean, createGraph: boolean, allowUnused: boolean): Status;
@@ -28,6 +35,7 @@ export interface Binding {
   checkpoint(inputs: number, callback: (again: boolean) => void): Status;
   setAnomalyDetection(on: boolean): boolean;
   memoryStats(): void;
+  resetPeak(): void;
   startProfile(): void;
   stopProfile(): Status;
   setThreads(count: number): void;

@@ -2,7 +2,7 @@
 
 import { failure, shown } from '../errors.js';
 import { atLeastZero, boolean, checkValue, either, func, whole } from '../options.js';
-import { refusePromise } from '../scope.js';
+import { refusePromise, scope } from '../scope.js';
 import { Tensor } from '../tensor.js';
 
 /** A loss of one element, alone or with other results. */
@@ -32,8 +32,12 @@ export const minimizeRules = {
 /** Runs the function of a `minimize`; its result, the loss in it, and that one's value. */
 export function evaluate<R extends LossResult>(fn: () => R): { result: R; loss: Tensor; value: number } {
   checkValue('minimize', 'fn', fn, func);
-  const result: unknown = fn();
-  refusePromise('minimize', result, 'await first, and compute the loss in the function');
+  // In a scope of its own: what the tape does not need is gone before the backward pass, which is when most is held.
+  const result: unknown = scope(() => {
+    const given: unknown = fn();
+    refusePromise('minimize', given, 'await first, and compute the loss in the function');
+    return given;
+  });
   const inside = typeof result === 'object' && result !== null && 'loss' in result ? result.loss : result;
   const loss = result instanceof Tensor ? result : inside;
   const value = lossValue('minimize', loss);
