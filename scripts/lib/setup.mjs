@@ -24,6 +24,12 @@ const testPackages = {
   'nlohmann-json3-dev': '/usr/include/nlohmann/json.hpp',
   chromium: '/usr/bin/chromium',
 };
+const browserPackages = {
+  'firefox-esr': '/usr/bin/firefox-esr',
+  'webkit2gtk-driver': '/usr/bin/WebKitWebDriver',
+  xvfb: '/usr/bin/Xvfb',
+  'dbus-daemon': '/usr/bin/dbus-run-session',
+};
 
 function checkNode() {
   if (typeof process.getBuiltinModule !== 'function')
@@ -81,9 +87,13 @@ export function installModules(folder = '') {
   writeFileSync(stamp, lock);
 }
 
-/** What a build needs, and with `tests` what the tests need besides. */
-export function setUp({ tests = false } = {}) {
+/** What a build needs, with `tests` what the tests need besides, with `browsers` the browsers other than Chromium. */
+export function setUp({ tests = false, browsers = false } = {}) {
   checkNode();
-  installPackages(tests ? { ...buildPackages, ...testPackages } : buildPackages);
+  installPackages({
+    ...buildPackages,
+    ...(tests && testPackages),
+    ...(browsers && browserPackages),
+  });
   installModules();
 }
