@@ -203,7 +203,6 @@ TYPED_TEST(ResampleKernel, DirectKernels) {
   }
 }
 
-// For 165 of these pairs a float32 scale would send the gradient to a pixel that forward did not read.
 // Rows that repeat have a path of their own, to the bits of a sum tap by tap.
 TYPED_TEST(ResampleKernel, DoublingAndHalvingToTheBit) {
   using T = TypeParam;
@@ -214,17 +213,22 @@ TYPED_TEST(ResampleKernel, DoublingAndHalvingToTheBit) {
         for (const auto& table : {forward, transposed(forward)}) {
           const KernelTable<T> kept(table);
           const auto t = kept.rows();
-          const int64_t rows = 5;
-          const auto x = noise<T>(rows * t.in, 3);
-          const auto y = run_kernel<T>(rows, {table}, x);
-          for (int64_t i = 0; i < rows * t.out; ++i) {
-            const int64_t o = i % t.out;
-            T sum = 0;
-            for (int32_t k = t.start[o]; k < t.start[o + 1]; ++k) {
-              const T term = t.weight[k] * x[i / t.out * t.in + t.index[k]];
-              sum = k == t.start[o] ? term : sum + term;
+          // Along the innermost axis, and along one with `inner` elements inside it.
+          for (const int64_t inner : {1, 7}) {
+            const int64_t planes = inner == 1 ? 5 : 9;
+            const auto x = noise<T>(planes * t.in * inner, 3);
+            std::vector<ResampleTable> tables{table};
+            if (inner > 1) tables.push_back(resample_table(axis(mode, inner, inner)));
+            const auto y = run_kernel<T>(planes, tables, x);
+            for (int64_t i = 0; i < planes * t.out * inner; ++i) {
+              const int64_t o = i / inner % t.out;
+              T sum = 0;
+              for (int32_t k = t.start[o]; k < t.start[o + 1]; ++k) {
+                const T term = t.weight[k] * x[(i / (inner * t.out) * t.in + t.index[k]) * inner + i % inner];
+                sum = k == t.start[o] ? term : sum + term;
+              }
+              ASSERT_EQ(y[i], sum) << n << " at " << i;
             }
-            ASSERT_EQ(y[i], sum) << n << " at " << i;
           }
         }
       }
@@ -232,6 +236,7 @@ TYPED_TEST(ResampleKernel, DoublingAndHalvingToTheBit) {
   }
 }
 
+// For 165 of these pairs a float32 scale would send the gradient to a pixel that forward did not read.
 TEST(ResampleTable, NearestReadsTheExactPixel) {
   for (int64_t in = 1; in <= 128; ++in) {
     for (int64_t out = 1; out <= 128; ++out) {

@@ -1,21 +1,19 @@
-// See resample.h. Every path sums taps in one order (tap_sum), and a vector lane does what a scalar would:
-// multiply and add have one result, so strips, row combinations and scalar tails give an element the same
-// bits.
+// See resample.h: the order of the passes, how planes are shared out, and the innermost axis.
 #include "resample.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "../parallel/parallel.h"
+#include "resample_combine.h"
 #include "resample_pattern.h"
 #include "simd.h"
 
 namespace omnigrad::kernels {
 namespace {
 
-using Size = std::ptrdiff_t;  // what loops count in: 32 bits in wasm, where 64 are slow
+using namespace resample_detail;
 
-constexpr Size kTapBlock = 32;                // long rows are summed in blocks, so that error grows slowly
 constexpr int64_t kMaxChunks = 16;            // each chunk has scratch memory of its own
 constexpr int64_t kChunkWork = 16384;         // multiply-adds below which a chunk is not worth its fork
 constexpr int64_t kFewPlanes = 8;             // from here on, planes are the unit of work
@@ -103,30 +101,6 @@ int temp_buffers(int passes) { return std::min(std::max(passes - 1, 0), 2); }
 
 int64_t aligned(int64_t elements) { return (elements + 15) / 16 * 16; }
 
-// The sum over n taps of weight * value(index), in order.
-template <class V, class T, class Value>
-[[gnu::always_inline]] inline V tap_block(const T* weight, const int32_t* index, Size n, Value value) {
-  V sum = weight[0] * value(index[0]);
-  for (Size k = 1; k < n; ++k) sum = sum + weight[k] * value(index[k]);
-  return sum;
-}
-template <class V, class T, class Value>
-[[gnu::noinline]] V many_taps(const T* weight, const int32_t* index, Size n, Value value) {
-  V total = tap_block<V>(weight, index, kTapBlock, value);
-  while ((n -= kTapBlock) > 0) {
-    weight += kTapBlock;
-    index += kTapBlock;
-    total = total + tap_block<V>(weight, index, std::min(n, kTapBlock), value);
-  }
-  return total;
-}
-// The sum over taps [k, end), in blocks. The one order of summation.
-template <class V, class T, class Value>
-[[gnu::always_inline]] inline V tap_sum(const AxisRows<T>& t, Size k, Size end, Value value) {
-  if (end - k > kTapBlock) return many_taps<V>(t.weight + k, t.index + k, end - k, value);
-  return k == end ? V{} : tap_block<V>(t.weight + k, t.index + k, end - k, value);
-}
-
 // Innermost axis, one row, outputs [o0, o1).
 template <class T>
 void scalar_row(const AxisRows<T>& t, const T* src, T* dst, Size o0, Size o1) {
@@ -135,15 +109,28 @@ void scalar_row(const AxisRows<T>& t, const T* src, T* dst, Size o0, Size o1) {
   }
 }
 
-// Innermost axis, outputs [o0, o1) of rows [0, rows).
+// Innermost axis, output o of rows [0, rows): N taps, or any number if N is 0.
+template <int N, class T>
+void scalar_column(const AxisRows<T>& t, Size o, const T* src, T* dst, Size rows) {
+  const Size k = t.start[o], end = N > 0 ? k + N : t.start[o + 1], in = t.in, out = t.out;
+  T* to = dst + o;
+  for (Size r = 0; r < rows; ++r, to += out, src += in)
+    *to = tap_sum<T>(t, k, end, [src](Size i) { return src[i]; });
+}
+
+// The same for outputs [o0, o1).
 template <class T>
 void scalar_columns(const AxisRows<T>& t, const T* src, T* dst, Size o0, Size o1, Size rows) {
-  for (Size o = o0; o < o1; ++o) {
-    const Size k = t.start[o], end = t.start[o + 1];
-    const T* from = src;
-    for (T* to = dst + o; to < dst + rows * t.out; to += t.out, from += t.in)
-      *to = tap_sum<T>(t, k, end, [from](Size i) { return from[i]; });
-  }
+  for (Size o = o0; o < o1; ++o) switch (t.start[o + 1] - t.start[o]) {
+      case 1:
+        scalar_column<1>(t, o, src, dst, rows);
+        break;
+      case 2:
+        scalar_column<2>(t, o, src, dst, rows);
+        break;
+      default:
+        scalar_column<0>(t, o, src, dst, rows);
+    }
 }
 
 // Innermost axis, as many rows as a vector has lanes, through a transposed strip.
@@ -198,111 +185,19 @@ void inner_pass(const AxisRows<T>& t, const Pattern<T>& pattern, const T* src, T
   for (; r < r1; ++r) scalar_row(t, src + r * t.in, dst + r * t.out, 0, t.out);
 }
 
-// A row combination of N taps: dst[x] = sum over k of w[k] * src[index[k] * stride + x].
-template <int N, class T>
-void combine_few(const int32_t* index, const T* w, const T* src, Size stride, T* dst, Size n) {
-  constexpr Size L = kLanes<T>;
-  const T* row[N];
-  T scalar[N];
-  Vec<T> weight[N];
-  for (int k = 0; k < N; ++k) {
-    row[k] = src + index[k] * stride;
-    scalar[k] = w[k];
-    weight[k] = splat(w[k]);
-  }
-  Size x = 0;
-  const auto vector = [&](Size at) __attribute__((always_inline)) {
-    Vec<T> s = weight[0] * load(row[0] + at);
-    for (int k = 1; k < N; ++k) s = s + weight[k] * load(row[k] + at);
-    store(dst + at, s);
-  };
-  if constexpr (N <= 4) {
-    for (; x + 4 * L <= n; x += 4 * L)
-      for (int u = 0; u < 4; ++u) vector(x + u * L);
-  }
-  for (; x + L <= n; x += L) vector(x);
-  for (; x < n; ++x) {
-    T s = scalar[0] * row[0][x];
-    for (int k = 1; k < N; ++k) s = s + scalar[k] * row[k][x];
-    dst[x] = s;
-  }
-}
-
-template <class T>
-struct FourVectors {  // that tap_sum adds as one, to hide the latency of long sums
-  Vec<T> v[4];
-};
-template <class T>
-inline FourVectors<T> operator+(const FourVectors<T>& a, const FourVectors<T>& b) {
-  return {{a.v[0] + b.v[0], a.v[1] + b.v[1], a.v[2] + b.v[2], a.v[3] + b.v[3]}};
-}
-template <class T>
-inline FourVectors<T> operator*(T w, const FourVectors<T>& b) {
-  return {{w * b.v[0], w * b.v[1], w * b.v[2], w * b.v[3]}};
-}
-
-template <class T>
-void combine_many(const AxisRows<T>& t, Size k0, Size k1, const T* src, Size stride, T* dst, Size n) {
-  constexpr Size L = kLanes<T>;
-  using Four = FourVectors<T>;
-  Size x = 0;
-  for (; x + 4 * L <= n; x += 4 * L) {
-    const Four s = tap_sum<Four>(t, k0, k1, [=](Size i) {
-      const T* p = src + i * stride + x;
-      return Four{{load(p), load(p + L), load(p + 2 * L), load(p + 3 * L)}};
-    });
-    for (int j = 0; j < 4; ++j) store(dst + x + j * L, s.v[j]);
-  }
-  for (; x + L <= n; x += L) {
-    store(dst + x, tap_sum<Vec<T>>(t, k0, k1, [=](Size i) { return load(src + i * stride + x); }));
-  }
-  for (; x < n; ++x) dst[x] = tap_sum<T>(t, k0, k1, [=](Size i) { return src[i * stride + x]; });
-}
-
-// Any other axis: output row o of one outer slice, elements [x0, x1) of its `inner`.
-template <class T>
-void combine(const AxisRows<T>& t, int64_t o, const T* src, int64_t inner, int64_t x0, int64_t x1, T* dst) {
-  const Size k0 = t.start[o], k1 = t.start[o + 1], n = x1 - x0;
-  const int32_t* index = t.index + k0;
-  const T* w = t.weight + k0;
-  src += x0;
-  dst += o * inner + x0;
-  switch (k1 - k0) {
-    case 0:
-      return void(std::fill_n(dst, n, T(0)));
-    case 1:
-      if (w[0] == T(1)) {
-        std::memcpy(dst, src + index[0] * inner, n * sizeof(T));
-      } else {
-        combine_few<1>(index, w, src, inner, dst, n);
-      }
-      return;
-    case 2:
-      combine_few<2>(index, w, src, inner, dst, n);
-      return;
-    case 3:
-      combine_few<3>(index, w, src, inner, dst, n);
-      return;
-    case 4:
-      combine_few<4>(index, w, src, inner, dst, n);
-      return;
-    case 6:
-      combine_few<6>(index, w, src, inner, dst, n);
-      return;
-    case 8:
-      combine_few<8>(index, w, src, inner, dst, n);
-      return;
-    default:
-      combine_many(t, k0, k1, src, inner, dst, n);
-      return;
-  }
-}
-
 template <class T>
 void outer_pass(const AxisRows<T>& t, const T* src, T* dst, int64_t outer, int64_t inner) {
-  for (int64_t a = 0; a < outer; ++a) {
-    for (int64_t o = 0; o < t.out; ++o) {
-      combine(t, o, src + a * t.in * inner, inner, 0, inner, dst + a * t.out * inner);
+  for (int64_t a = 0; a < outer; ++a, src += t.in * inner, dst += t.out * inner) {
+    for (int64_t o = 0; o < t.out;) {
+      if (are_pair(t, o, 2)) {
+        combine_pair<2>(t, o, src, inner, dst);
+        o += 2;
+      } else if (are_pair(t, o, 4)) {
+        combine_pair<4>(t, o, src, inner, dst);
+        o += 2;
+      } else {
+        combine(t, o++, src, inner, 0, inner, dst);
+      }
     }
   }
 }
