@@ -27,18 +27,21 @@ struct Pair {
   }
 };
 
-template <class T, class U, class F>
+// kChoice: of doubles too, contiguous operands go by vectors (why is in unary.cpp).
+template <class T, class U, bool kChoice = false, class F>
 void map2(const Pair& x, const F& f) noexcept {
   x.loop.for_rows(kGrain, [&](const int64_t* offset, int64_t n) noexcept {
     U* out = static_cast<U*>(x.y) + offset[0];
     const T* p = static_cast<const T*>(x.a) + offset[1];
     const T* q = static_cast<const T*>(x.b) + offset[2];
     const int64_t sa = x.sa, sb = x.sb;
-    if constexpr (std::is_same_v<T, float>) {
+    if constexpr (std::is_same_v<T, float> || (kChoice && std::is_same_v<T, double>)) {
       if (sa == 1 && sb == 1) {
         for (int64_t i = 0; i < n; ++i) out[i] = f(p[i], q[i]);
         return;
       }
+    }
+    if constexpr (std::is_same_v<T, float>) {
       if (sa == 1 && sb == 0) {
         const T v = *q;
         for (int64_t i = 0; i < n; ++i) out[i] = f(p[i], v);
@@ -135,7 +138,7 @@ void binary_number(Binary op, const Pair& x) noexcept {
       break;
   }
   if constexpr (std::is_floating_point_v<T>) {
-    if (op == Binary::relu_grad) return run([](T g, T v) { return v > T(0) ? g : T(0); });
+    if (op == Binary::relu_grad) return map2<T, T, true>(x, [](T g, T v) { return v > T(0) ? g : T(0); });
     double (*f)(double, double) = double_function(op);
     run([f](T p, T q) { return static_cast<T>(f(static_cast<double>(p), static_cast<double>(q))); });
   }

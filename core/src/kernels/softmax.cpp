@@ -1,6 +1,6 @@
 // Rows are read three times: largest element, sum of exponentials, result; the gradients twice. NaN needs no
-// test: the comparisons of pmax may drop it, but x - max brings it back into the sum. An exponential below
-// the least normal number counts as 0.
+// test: the comparisons of pmax may drop it, but x - max brings it back into the sum. An exponential of
+// -88 and less (doubles: -709) counts as 0.
 #include "kernels/softmax.h"
 
 #include <algorithm>

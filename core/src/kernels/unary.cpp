@@ -5,6 +5,7 @@
 #include "kernels/special.h"
 #include "kernels/strided.h"
 #include "kernels/vmath.h"
+#include "kernels/vtrig.h"
 #include "kernels/wrapping.h"
 
 namespace omnigrad::kernels {
@@ -26,14 +27,19 @@ struct Single {
   }
 };
 
+// Of doubles, what signs decide is worth vectors: engines make a branch of a choice between two,
+// which is mispredicted every other time.
+template <class T, bool kChoice>
+constexpr bool kVectors = std::is_same_v<T, float> || (kChoice && std::is_same_v<T, double>);
+
 // y[i] = f(x[i]) by the scalar function; the compiler vectorises what is exact.
-template <class T, class F>
+template <class T, bool kChoice = false, class F>
 void map1(const Single& op, const F& f) noexcept {
   op.loop.for_rows(kGrain, [&](const int64_t* offset, int64_t n) noexcept {
     T* out = static_cast<T*>(op.y) + offset[0];
     const T* in = static_cast<const T*>(op.x) + offset[1];
     const int64_t s = op.s;
-    if constexpr (std::is_same_v<T, float>) {
+    if constexpr (kVectors<T, kChoice>) {
       if (s == 1) {
         for (int64_t i = 0; i < n; ++i) out[i] = f(in[i]);
         return;
@@ -141,7 +147,7 @@ void unary_number(Unary op, const Single& x) noexcept {
     case Unary::square:
       return run([](T v) { return static_cast<T>(static_cast<W<T>>(v) * static_cast<W<T>>(v)); });
     case Unary::relu:
-      return run([](T v) { return v <= T(0) ? T(0) : v; });  // NaN stays NaN
+      return map1<T, true>(x, [](T v) { return v <= T(0) ? T(0) : v; });  // NaN stays NaN
     case Unary::sign:
       return run([](T v) { return static_cast<T>(v != v ? v : T(v > T(0)) - T(v < T(0))); });
     default:
@@ -185,6 +191,12 @@ void unary_number(Unary op, const Single& x) noexcept {
         return run_vectors([](Vec<T> v) { return vsoftplus(v); });
       case Unary::erf:
         if constexpr (std::is_same_v<T, float>) return run_vectors([](f32x4 v) { return verf(v); });
+        break;
+      case Unary::sin:
+        if constexpr (std::is_same_v<T, float>) return run_vectors([](f32x4 v) { return vsin(v); });
+        break;
+      case Unary::cos:
+        if constexpr (std::is_same_v<T, float>) return run_vectors([](f32x4 v) { return vcos(v); });
         break;
       default:
         break;
