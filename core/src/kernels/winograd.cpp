@@ -8,6 +8,8 @@
 namespace omnigrad::kernels {
 namespace {
 
+// Beside the evaluated weight in the second-level cache.
+constexpr int64_t kBlockBytes = int64_t{3} << 17;
 constexpr int64_t kSkewBytes = 64;  // between points, so that they do not fall on one cache set
 
 // Element (dest, source, tap, 3x3) of the weight, and whether the 3x3 is turned about.
@@ -25,7 +27,8 @@ class WinogradProduct {
       : p_(p),
         depth_(round_up(p.sources, kL)),
         panels_(ceil_div(p.dests, kNR)),
-        blocks_(p, kElement * kWinogradSize * (depth_ + round_up(p.dests, kNR) * (p.folded ? 0 : 1)),
+        blocks_(p, kBlockBytes,
+                kElement * kWinogradSize * (depth_ + round_up(p.dests, kNR) * (p.folded ? 0 : 1)),
                 p.folded ? p.source_planes : p.dest_planes) {
     serial_ = p.direct_work() <= kSerialWork;
     const int64_t blocks = p.groups * blocks_.count();
@@ -171,10 +174,12 @@ class WinogradProduct {
                          ((t.block.image + n) * p_.groups + t.group) * p_.sources * image.channel_stride;
         T* out = t.evaluations + (n * p_.source_planes + p) * t.tiles * depth_;
         for (int64_t r = 0; r < t.block.rows; ++r)
-          for (int64_t c = 0; c < p_.sources; c += kL)
+          for (int64_t c = 0; c < depth_; c += kStripVectors * kL)
             transform_strip<winograd::FromInput>(
-                image, plane + c * image.channel_stride, static_cast<int>(smaller(kL, p_.sources - c)),
-                t.block.row + r, t.line, zeros_, out + r * p_.tile_cols * depth_ + c, source_step_, depth_);
+                image, plane + c * image.channel_stride,
+                static_cast<int>(smaller(kStripVectors, (depth_ - c) / kL)),
+                static_cast<int>(smaller(kStripVectors * kL, p_.sources - c)), t.block.row + r, t.line,
+                zeros_, out + r * p_.tile_cols * depth_ + c, source_step_, depth_);
       }
   }
 
@@ -193,37 +198,39 @@ class WinogradProduct {
     }
   }
 
-  // The outputs of one plane, whose products begin at `tile`. Four tiles of a row fill a cache line.
+  // The outputs of one plane, whose products begin at `tile`. Along the rows, so that what is written lies
+  // together: one line after the other of a channel.
   void write_plane(const Task& t, int64_t image, int64_t plane, int64_t tile) const {
     const int64_t first = t.panel * kNR, last = smaller(first + t.panels * kNR, p_.dests);
     const int64_t channel_stride = p_.dest_planes * p_.dest_size();
     T* const out = dest_ + plane * p_.dest_size() +
                    ((t.block.image + image) * p_.groups + t.group) * p_.dests * channel_stride;
     for (int64_t r = 0; r < t.block.rows; ++r)
-      for (int64_t q = 0; q < p_.tile_cols; q += 4)
-        for (int64_t c = first; c < last; c += kL) {
-          Vec<T> bias{};
-          const int have = static_cast<int>(smaller(kL, last - c));
-          if (bias_ != nullptr) bias = load_partial(bias_ + t.group * p_.dests + c, have);
-          for (int64_t j = q; j < smaller(q + 4, p_.tile_cols); ++j)
-            write_tile(t.products + (tile + r * p_.tile_cols + j) * width_ + c - first, bias,
-                       out + c * channel_stride, have, (t.block.row + r) * kWinogradTile, j * kWinogradTile);
-        }
+      for (int64_t c = first; c < last; c += kL) {
+        Vec<T> bias{};
+        const int have = static_cast<int>(smaller(kL, last - c));
+        if (bias_ != nullptr) bias = load_partial(bias_ + t.group * p_.dests + c, have);
+        const int64_t y = (t.block.row + r) * kWinogradTile;
+        const T* products = t.products + (tile + r * p_.tile_cols) * width_ + c - first;
+        T* to = out + c * channel_stride + y * p_.dest_w;
+        for (int64_t x = 0; x < p_.dest_w; x += kWinogradTile, products += width_, to += kWinogradTile)
+          write_tile(products, bias, to, have, static_cast<int>(smaller(kWinogradTile, p_.dest_h - y)),
+                     static_cast<int>(smaller(kWinogradTile, p_.dest_w - x)));
+      }
   }
 
-  void write_tile(const T* products, Vec<T> bias, T* out, int channels, int64_t y, int64_t x) const {
+  void write_tile(const T* products, Vec<T> bias, T* out, int channels, int height, int width) const {
+    const ptrdiff_t step = dest_step_, line = static_cast<ptrdiff_t>(p_.dest_w);
+    const ptrdiff_t channel_stride = static_cast<ptrdiff_t>(p_.dest_planes * p_.dest_size());
     Vec<T> z[kWinogradTile][kWinogradPoints];
+#pragma clang loop unroll(full)
     for (int j = 0; j < kWinogradPoints; ++j) {
       Vec<T> m[kWinogradPoints], o[kWinogradTile];
-      for (int i = 0; i < kWinogradPoints; ++i)
-        m[i] = load(products + (i * kWinogradPoints + j) * dest_step_);
+      for (int i = 0; i < kWinogradPoints; ++i) m[i] = load(products + (i * kWinogradPoints + j) * step);
       winograd::to_output<T>(m, o);
       for (int i = 0; i < kWinogradTile; ++i) z[i][j] = o[i];
     }
-    const int64_t height = smaller(kWinogradTile, p_.dest_h - y);
-    const int width = static_cast<int>(smaller(kWinogradTile, p_.dest_w - x));
-    const int64_t channel_stride = p_.dest_planes * p_.dest_size();
-    for (int64_t i = 0; i < height; ++i) {
+    for (int i = 0; i < height; ++i, out += line) {
       Vec<T> o[kWinogradTile];
       winograd::to_output<T>(z[i], o);
       for (int j = 0; j < kWinogradTile; j += kL) {
@@ -231,7 +238,7 @@ class WinogradProduct {
         for (int l = 0; l < kL; ++l) v[l] = o[j + l] + bias;
         transpose(v);
         if (j >= width) break;
-        T* p = out + (y + i) * p_.dest_w + x + j;
+        T* p = out + j;
         for (int c = 0; c < channels; ++c, p += channel_stride) {
           if (width >= j + kL)
             store(p, v[c]);

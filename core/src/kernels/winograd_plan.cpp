@@ -78,11 +78,12 @@ bool WinogradPlan::pays() const {
   return cost < direct && least_block < (int64_t{1} << 22) && weight < (int64_t{1} << 24);
 }
 
-WinogradBlocks::WinogradBlocks(const WinogradPlan& plan, int64_t bytes_per_tile, int64_t planes)
+WinogradBlocks::WinogradBlocks(const WinogradPlan& plan, int64_t block_bytes, int64_t bytes_per_tile,
+                               int64_t planes)
     : batch_(plan.batch), tile_rows_(plan.tile_rows) {
   const int64_t row_tiles = larger(plan.tile_cols * planes, 1),
                 image_tiles = row_tiles * larger(tile_rows_, 1);
-  const int64_t fit = larger(kBlockBytes / larger(bytes_per_tile, 1), kLeastTiles);
+  const int64_t fit = larger(block_bytes / larger(bytes_per_tile, 1), kLeastTiles);
   if (fit < image_tiles) {
     image_parts_ = batch_;
     row_parts_ = ceil_div(tile_rows_, larger(fit / row_tiles, 1));

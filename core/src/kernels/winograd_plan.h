@@ -39,17 +39,16 @@ struct WinogradPlan {
 WinogradPlan winograd_forward_plan(const ConvShape& s);
 WinogradPlan winograd_input_grad_plan(const ConvShape& s);
 
-// Cuts the images and tile rows into blocks of about kBlockBytes of evaluations and products. Every leading
+// Cuts the images and tile rows into blocks of about so many bytes of evaluations and products. Every leading
 // plane of an image is in the block, for the taps reach across them.
 class WinogradBlocks {
  public:
-  static constexpr int64_t kBlockBytes = int64_t{1} << 20;
   static constexpr int64_t kLeastTiles = 32;   // the transformed weight is read once a block
   static constexpr int64_t kWantedBlocks = 8;  // to share among threads
 
   WinogradBlocks() = default;
   // `bytes_per_tile` over all points; `planes`: those of one image that lie in the block.
-  WinogradBlocks(const WinogradPlan& plan, int64_t bytes_per_tile, int64_t planes);
+  WinogradBlocks(const WinogradPlan& plan, int64_t block_bytes, int64_t bytes_per_tile, int64_t planes);
 
   struct Block {
     int64_t image, images, row, rows;

@@ -96,6 +96,9 @@ template <class T>
 
 }  // namespace winograd
 
+// Channel vectors that go through a transform together: their evaluations of a tile fill a cache line.
+inline constexpr int kStripVectors = 4;
+
 // A plane of an image and the tiles laid over it: tile column 0 starts `pad` before the plane.
 struct WinogradImage {
   int64_t height, width, pad_h, pad_w;
@@ -103,18 +106,19 @@ struct WinogradImage {
   int64_t tile_cols;
 
   int64_t line_pitch() const { return kWinogradTile * tile_cols + 8; }
-  // Scratch that transform_strip() wants: a line of channel vectors a point, and a row of zeros.
-  int64_t line_vectors() const { return kWinogradPoints * line_pitch(); }
+  // Scratch that transform_strip() wants: lines of channel vectors, one a point, and a row of zeros.
+  int64_t line_vectors() const { return kStripVectors * kWinogradPoints * line_pitch(); }
   int64_t zero_elements() const { return round_up(width, 4) + 4; }
 };
 
-// Evaluates a strip of tiles (row `tile_row`) for a vector of channels, of which `channels` exist, of the
-// plane at `plane`: out[point * point_stride + tile * tile_stride + channel]. Beyond the plane all is zero.
-// `line` was zeroed once for this image; `zeros` is.
+// The columns of a row of tiles, down: a line of channel vectors a point, from `line` on.
 template <class Map, class T>
-void transform_strip(const WinogradImage& im, const T* plane, int channels, int64_t tile_row, Vec<T>* line,
-                     const T* zeros, T* out, ptrdiff_t point_stride, ptrdiff_t tile_stride) {
+void transform_columns(const WinogradImage& im, const T* plane, int channels, int64_t tile_row, Vec<T>* line,
+                       const T* zeros) {
   constexpr int kL = kLanes<T>, kIn = Map::kCount;
+  // Of the address's width, and copies: stores might change what is read through a reference.
+  const ptrdiff_t width = static_cast<ptrdiff_t>(im.width), pad = static_cast<ptrdiff_t>(im.pad_w);
+  const ptrdiff_t pitch = static_cast<ptrdiff_t>(im.line_pitch());
   const T* rows[kIn][kL];
   for (int i = 0; i < kIn; ++i) {
     const int64_t y = tile_row * kWinogradTile - im.pad_h + i;
@@ -122,40 +126,55 @@ void transform_strip(const WinogradImage& im, const T* plane, int channels, int6
       rows[i][c] =
           c < channels && y >= 0 && y < im.height ? plane + c * im.channel_stride + y * im.width : zeros;
   }
-  // Down the columns.
-  const int64_t pitch = im.line_pitch();
-  const auto columns = [&](int64_t x, auto&& load4) {
+  const auto columns = [&](ptrdiff_t x, auto&& load4) __attribute__((always_inline)) {
     Vec<T> v[kL][kIn];
+#pragma clang loop unroll(full)
     for (int i = 0; i < kIn; ++i) {
       Vec<T> r[kL];
       for (int c = 0; c < kL; ++c) r[c] = load4(rows[i][c] + x);
       transpose(r);
       for (int c = 0; c < kL; ++c) v[c][i] = r[c];
     }
+#pragma clang loop unroll(full)
     for (int c = 0; c < kL; ++c) {
-      Vec<T> o[kWinogradPoints];
+      Vec<T> o[kWinogradPoints], *to = line + (x + pad + c);
       Map::template apply<T>(v[c], o);
-      for (int k = 0; k < kWinogradPoints; ++k) line[k * pitch + x + im.pad_w + c] = o[k];
+      for (int k = 0; k < kWinogradPoints; ++k, to += pitch) *to = o[k];
     }
   };
-  const int64_t reach = kWinogradTile * im.tile_cols + kIn - kWinogradTile - im.pad_w;
-  const int64_t end = smaller(im.width, reach);
-  int64_t x = larger(0, -im.pad_w);
-  for (; x < end && x + kL <= im.width; x += kL) columns(x, [](const T* p) { return load(p); });
+  const ptrdiff_t reach = static_cast<ptrdiff_t>(kWinogradTile * im.tile_cols) + kIn - kWinogradTile - pad;
+  const ptrdiff_t end = width < reach ? width : reach;
+  ptrdiff_t x = pad < 0 ? -pad : 0;
+  for (; x < end && x + kL <= width; x += kL) columns(x, [](const T* p) { return load(p); });
   if (x < end) {
-    const int n = static_cast<int>(im.width - x);
+    const int n = static_cast<int>(width - x);
     columns(x, [n](const T* p) { return load_partial(p, n); });
   }
-  // Along the rows.
-  for (int k = 0; k < kWinogradPoints; ++k) {
-    const Vec<T>* p = line + k * pitch;
-    T* q = out + k * kWinogradPoints * point_stride;
-    for (int64_t t = 0; t < im.tile_cols; ++t, p += kWinogradTile, q += tile_stride) {
-      Vec<T> o[kWinogradPoints];
-      Map::template apply<T>(p, o);
-      for (int j = 0; j < kWinogradPoints; ++j) store(q + j * point_stride, o[j]);
+}
+
+// Evaluates a strip of tiles (row `tile_row`) for up to kStripVectors vectors of channels, of which
+// `channels` exist, of the plane at `plane`: out[point * point_stride + tile * tile_stride + channel]. Beyond
+// the plane all is zero. `line` was zeroed once for this image; `zeros` is.
+template <class Map, class T>
+void transform_strip(const WinogradImage& im, const T* plane, int vectors, int channels, int64_t tile_row,
+                     Vec<T>* line, const T* zeros, T* out, ptrdiff_t point_stride, ptrdiff_t tile_stride) {
+  constexpr int kL = kLanes<T>;
+  const ptrdiff_t pitch = static_cast<ptrdiff_t>(im.line_pitch()), vector_step = kWinogradPoints * pitch;
+  const ptrdiff_t tiles = static_cast<ptrdiff_t>(im.tile_cols);
+  for (int v = 0; v < vectors; ++v)
+    transform_columns<Map>(im, plane + v * kL * im.channel_stride, channels - v * kL, tile_row,
+                           line + v * vector_step, zeros);
+  for (int k = 0; k < kWinogradPoints; ++k)
+    for (ptrdiff_t t = 0; t < tiles; ++t) {
+      const Vec<T>* p = line + k * pitch + t * kWinogradTile;
+      T* q = out + k * kWinogradPoints * point_stride + t * tile_stride;
+      for (int v = 0; v < vectors; ++v, p += vector_step, q += kL) {
+        Vec<T> o[kWinogradPoints];
+        Map::template apply<T>(p, o);
+        T* to = q;
+        for (int j = 0; j < kWinogradPoints; ++j, to += point_stride) store(to, o[j]);
+      }
     }
-  }
 }
 
 }  // namespace omnigrad::kernels

@@ -8,6 +8,8 @@
 namespace omnigrad::kernels {
 namespace {
 
+// Large, for the sums are read and written once a block.
+constexpr int64_t kBlockBytes = int64_t{1} << 20;
 constexpr int64_t kSkewBytes = 64;      // between points, so that they do not fall on one cache set
 constexpr int64_t kBlockChannels = 64;  // of each operand in a task
 constexpr int64_t kBlockPairs = 4096;   // channel pairs times leading taps in a task: 590 KB of sums
@@ -29,7 +31,7 @@ class WinogradWeightGrad {
     owners_ = p.groups * row_parts_ * col_parts_;
     row_planes_ = swapped_ ? p.source_planes : p.dest_planes;
     col_planes_ = swapped_ ? p.dest_planes : p.source_planes;
-    blocks_ = WinogradBlocks(p, kElement * kWinogradSize * (row_block_ + col_block_),
+    blocks_ = WinogradBlocks(p, kBlockBytes, kElement * kWinogradSize * (row_block_ + col_block_),
                              larger(row_planes_, col_planes_));
     serial_ = p.direct_work() <= kSerialWork;
     slices_ = serial_ || owners_ >= WinogradBlocks::kWantedBlocks
@@ -137,10 +139,11 @@ class WinogradWeightGrad {
         const T* plane = data + p * image.height * image.width +
                          ((t.block.image + n) * p_.groups + t.group) * channels * image.channel_stride;
         for (int64_t r = 0; r < t.block.rows; ++r, out += strip)
-          for (int64_t c = 0; c < pitch; c += kL) {
-            const int have = static_cast<int>(larger(0, smaller(kL, channels - first - c)));
-            transform_strip<Map>(image, plane + (first + c) * image.channel_stride, have, t.block.row + r,
-                                 t.line, zeros_, out + c, step, pitch);
+          for (int64_t c = 0; c < pitch; c += kStripVectors * kL) {
+            const int vectors = static_cast<int>(smaller(kStripVectors, ceil_div(pitch - c, kL)));
+            const int have = static_cast<int>(larger(0, smaller(vectors * kL, channels - first - c)));
+            transform_strip<Map>(image, plane + (first + c) * image.channel_stride, vectors, have,
+                                 t.block.row + r, t.line, zeros_, out + c, step, pitch);
           }
       }
   }
