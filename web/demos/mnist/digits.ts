@@ -1,64 +1,51 @@
-// Digits as a row of tiles: the image, what the network reads, how sure it is, and what it is if that is asked for. In words too, not by colour alone.
+// Digits as a row of tiles: the image, what the network reads, how sure it is, and what it is if that is asked for. In
+// words too, not by colour alone.
 
-import type { Answer } from './train.js';
-import type { Sample } from './worker.js';
+import { make } from '../shared/dom.js';
+import type { Sample } from './task.js';
 
 const side = 28;
 
-function image({ pixels, label }: Sample): HTMLCanvasElement {
-  const canvas = document.createElement('canvas');
-  canvas.width = canvas.height = side;
+interface Tile {
+  readonly place: HTMLElement;
+  readonly canvas: HTMLCanvasElement;
+  readonly image: ImageData;
+}
+
+/** Tiles by the list that they fill: drawn anew, not made anew. */
+const rows = new WeakMap<HTMLElement, Tile[]>();
+
+function tile(): Tile {
+  const canvas = make('canvas', { width: side, height: side });
   canvas.setAttribute('role', 'img');
-  canvas.setAttribute('aria-label', `handwritten ${label}`);
-  const ink = new ImageData(side, side);
-  pixels.forEach((brightness, i) => (ink.data[4 * i + 3] = brightness));
-  canvas.getContext('2d')?.putImageData(ink, 0, 0);
-  return canvas;
+  return { place: make('li', {}, canvas), canvas, image: new ImageData(side, side) };
 }
 
-function line(tag: 'strong' | 'small', text: string): HTMLElement {
-  const element = document.createElement(tag);
-  element.textContent = text;
-  return element;
-}
-
-function words(text: string): HTMLElement {
-  const element = document.createElement('span');
-  element.className = 'unseen';
-  element.textContent = text;
-  return element;
-}
-
-/** Under the image: what stands there before there is an answer, and after. */
-function verdict(tile: Element, sample: Sample, answer: Answer | undefined, truth: boolean): void {
-  const right = answer?.digit === sample.label;
-  tile.className = answer ? (right ? 'right' : 'wrong') : '';
-  const sure = answer ? `${Math.round(100 * answer.share)} %` : '';
-  const text = answer ? `${right ? '✓' : '✗'} ${answer.digit}` : '?';
-  const shown = [line('strong', text), line('small', sure || '\u00a0')];
-  if (truth) shown.push(line('small', `is ${sample.label}`));
-  for (const element of shown) element.setAttribute('aria-hidden', 'true');
-  const said = answer ? `${right ? 'right' : 'wrong'}: reads ${answer.digit}, ${sure} sure` : 'no answer yet';
-  tile.replaceChildren(...Array.from(tile.children).slice(0, 1), ...shown, words(said));
-}
-
-/** Fills `list`; the function it gives writes the answers, in order. */
-export function digitRow(
-  list: HTMLElement,
-  samples: readonly Sample[],
-  truth = false,
-): (answers: readonly Answer[]) => void {
-  const tiles = samples.map((sample) => {
-    const tile = document.createElement('li');
-    tile.append(image(sample));
-    verdict(tile, sample, undefined, truth);
-    return tile;
+/** Writes what the network reads into the tiles of `list`. */
+export function digitRow(list: HTMLElement, samples: readonly Sample[], truth = false): void {
+  const tiles = rows.get(list) ?? [];
+  rows.set(list, tiles);
+  while (tiles.length < samples.length) tiles.push(tile());
+  samples.forEach((sample, i) => {
+    draw(tiles[i] as Tile, sample, truth);
   });
-  list.replaceChildren(...tiles);
-  return (answers) => {
-    samples.forEach((sample, i) => {
-      const tile = tiles[i];
-      if (tile) verdict(tile, sample, answers[i], truth);
-    });
-  };
+  if (list.children.length !== samples.length)
+    list.replaceChildren(...tiles.slice(0, samples.length).map(({ place }) => place));
+}
+
+function draw({ place, canvas, image }: Tile, { pixels, label, answer }: Sample, truth: boolean): void {
+  canvas.setAttribute('aria-label', `handwritten ${label}`);
+  pixels.forEach((brightness, i) => (image.data[4 * i + 3] = brightness));
+  canvas.getContext('2d')?.putImageData(image, 0, 0);
+  const right = answer.digit === label;
+  const sure = `${Math.round(100 * answer.share)} %`;
+  place.className = right ? 'right' : 'wrong';
+  const shown = [
+    make('strong', {}, `${right ? '✓' : '✗'} ${answer.digit}`),
+    make('small', {}, sure),
+    ...(truth ? [make('small', {}, `is ${label}`)] : []),
+  ];
+  for (const element of shown) element.setAttribute('aria-hidden', 'true');
+  const said = `${right ? 'right' : 'wrong'}: reads ${answer.digit}, ${sure} sure`;
+  place.replaceChildren(canvas, ...shown, make('span', { className: 'unseen' }, said));
 }

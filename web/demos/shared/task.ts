@@ -52,7 +52,8 @@ export interface Training<View, Answers> {
 /** One argument each, like a worker's handlers. */
 export type Answering = Readonly<Record<string, (argument: never) => unknown>>;
 
-export interface Task<R extends Rules = Rules, View = unknown, Answers extends Answering = Answering> {
+/** What a page needs to know of its task, which it never loads: that is the worker's. */
+export interface Facts<R extends Rules = Rules> {
   /** Its folder, its address and the name of its Node script. */
   readonly name: string;
   /** What `items` counts: 'images', 'characters', 'points'. */
@@ -62,6 +63,13 @@ export interface Task<R extends Rules = Rules, View = unknown, Answers extends A
   /** Its own settings beside the shell's seed, steps, lr, variant and threads, each with its default. */
   readonly rules: R;
   readonly defaults: { readonly steps: number; readonly lr: number };
+}
+
+export interface Task<
+  R extends Rules = Rules,
+  View = unknown,
+  Answers extends Answering = Answering,
+> extends Facts<R> {
   /** Begins a run; the default generator has been seeded. Loaded data may be kept for the next run. */
   begin(data: Data, settings: Values<R> & Common): Promise<Training<View, Answers>>;
 }

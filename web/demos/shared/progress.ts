@@ -1,0 +1,119 @@
+// What the page shows of any run: meters, curves and a summary in words. Drawing waits for a frame, and nothing waits for
+// drawing.
+
+import { type Chart, type ChartSpec, chart } from './chart.js';
+import { Curves } from './curves.js';
+import { find, readable, show } from './dom.js';
+import type { Report } from './protocol.js';
+
+/** Milliseconds between two drawings of the curves, and over which the rate is a mean. */
+const drawEvery = 150;
+const rateOver = 3000;
+
+export interface ProgressSpec<View> {
+  readonly charts: readonly ChartSpec[];
+  /** What is counted a second. */
+  readonly unit: string;
+  draw(view: View): void;
+}
+
+export class Progress<View> {
+  curves = new Curves();
+  steps = 1;
+  readonly #spec: ProgressSpec<View>;
+  readonly #charts: readonly Chart[];
+  /** Of late: when in training time, and how many items by then. */
+  #late: { ms: number; items: number }[] = [];
+  #view: View | undefined;
+  #drawn = -Infinity;
+  #frame = 0;
+  /** Tenths of the run that the summary has told of. */
+  #told = 0;
+
+  constructor(spec: ProgressSpec<View>) {
+    this.#spec = spec;
+    this.#charts = spec.charts.map((each) => chart(find('charts'), each));
+    show('rate-unit', `${spec.unit}/second`);
+  }
+
+  /** Empty, or with what a run has been through, for a run of so many steps. */
+  clear(steps: number, curves = new Curves()): void {
+    cancelAnimationFrame(this.#frame);
+    [this.curves, this.steps, this.#late, this.#frame] = [curves, steps, [], 0];
+    this.#told = Math.floor((10 * curves.step) / steps);
+    this.#view = undefined;
+    for (const each of this.#charts) each.setSteps(steps);
+    show('rate', '–');
+    this.draw();
+  }
+
+  add(report: Report<View>): void {
+    this.curves.add(report.step, report);
+    const last = this.#late.at(-1) ?? { ms: 0, items: 0 };
+    this.#late.push({ ms: last.ms + report.ms, items: last.items + report.items });
+    if (report.view !== undefined) this.#view = report.view;
+    if (this.#frame === 0) this.#frame = requestAnimationFrame(this.#onFrame);
+  }
+
+  /** A view that came by itself. */
+  look(view: View): void {
+    this.#view = view;
+    this.draw();
+  }
+
+  readonly #onFrame = (now: number): void => {
+    if (now - this.#drawn < drawEvery) {
+      this.#frame = requestAnimationFrame(this.#onFrame);
+      return;
+    }
+    this.draw();
+    this.#drawn = now;
+  };
+
+  /** Draws what has arrived, now. */
+  draw(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    const { step, loss } = this.curves;
+    for (const each of this.#charts) each.draw(this.curves);
+    if (this.#view !== undefined) this.#spec.draw(this.#view);
+    this.#view = undefined;
+    show('step', `${step.toLocaleString('en')} / ${this.steps.toLocaleString('en')}`);
+    show('loss', step === 0 ? '–' : readable(loss.smooth.at(-1) ?? 0));
+    if (this.#late.length > 0) show('rate', this.#rate());
+    find<HTMLProgressElement>('progress').value = step / this.steps;
+  }
+
+  #rate(): string {
+    const late = this.#late;
+    const end = late.at(-1) ?? { ms: 0, items: 0 };
+    const from = late.findIndex(({ ms }) => end.ms - ms <= rateOver);
+    const begin = late[from - 1] ?? { ms: 0, items: 0 };
+    late.splice(0, Math.max(0, from - 1));
+    return Math.round(((end.items - begin.items) * 1000) / (end.ms - begin.ms)).toLocaleString('en');
+  }
+
+  /** Read aloud, so not more often than each tenth of the run. */
+  tell(): void {
+    const tenth = Math.floor((10 * this.curves.step) / this.steps);
+    if (tenth <= this.#told) return;
+    this.#told = tenth;
+    show('summary', `Step ${this.curves.step} of ${this.steps}: ${this.sofar()}.`);
+  }
+
+  /** "loss 0.213, down from 2.31; accuracy 0.97" */
+  sofar(): string {
+    return this.#charts
+      .flatMap(({ spec: { curves, text = readable } }) =>
+        Object.entries(curves).flatMap(([name, label]) => {
+          const { values, smooth } = this.curves.of(name);
+          const [first, last] = [values[0], smooth.at(-1)];
+          if (first === undefined || last === undefined) return [];
+          if (name !== 'loss') return [`${label} ${text(values.length > 20 ? last : (values.at(-1) ?? 0))}`];
+          const way = last < first ? 'down' : 'up';
+          return [`${label} ${text(last)}, ${way} from ${text(first)} at the first step`];
+        }),
+      )
+      .join('; ');
+  }
+}
