@@ -9,12 +9,13 @@ import { installModules, setUp } from './lib/setup.mjs';
 const scripts = {
   cnn: 'a convolutional network to 99 % on MNIST',
   gru: 'a recurrent network that writes like Moby Dick',
-  gpt: 'a small transformer that writes like Moby Dick',
   gan: 'a pair of networks that draws digits, by second-order gradients',
 };
 
 // Each in a folder of its own, with a page.
-const demos = readdirSync(join(root, 'web/demos')).filter((folder) => existsSync(join(root, `web/demos/${folder}/task.ts`)));
+const demos = readdirSync(join(root, 'web/demos')).filter((folder) =>
+  existsSync(join(root, `web/demos/${folder}/facts.ts`)),
+);
 
 const [name, ...flags] = process.argv.slice(2);
 const isDemo = demos.includes(name);
@@ -26,7 +27,7 @@ if (!isDemo && !Object.hasOwn(scripts, name ?? '')) {
   fail(`npm run train -- NAME, where NAME is one of${list.join('')}`);
 }
 setUp();
-if (isDemo || name === 'gru' || name === 'gpt') installModules('web/demos/data');
+if (isDemo || name === 'gru') installModules('web/demos/data');
 await build('the package', packageBuild);
 runOrExit(
   'node',

@@ -17,10 +17,10 @@ const root = join(demos, '../..');
 const served = join(root, 'dist/demos');
 const common = { bundle: true, format: 'esm', target: 'es2022', absWorkingDir: root, logLevel: 'warning' };
 
-/** Demos, by the folders that have a task. */
+/** Demos, by the folders that have a task and its facts. */
 export const demoNames = () =>
   readdirSync(demos, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && existsSync(join(demos, entry.name, 'task.ts')))
+    .filter((entry) => entry.isDirectory() && existsSync(join(demos, entry.name, 'facts.ts')))
     .map(({ name }) => name);
 
 /** Where the data lies, once it is gathered. */
