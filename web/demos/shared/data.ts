@@ -3,14 +3,23 @@
 import { failure } from './failure.js';
 import type { Data } from './task.js';
 
+/** What the visitor gave, by name: read as `given/NAME`. */
+export type Given = Readonly<Record<string, Uint8Array>>;
+
 /** @param folder its URL, with a slash at the end */
-export function siteData(folder: string): Data {
+export function siteData(folder: string, given: Given = {}): Data {
   const url = (path: string): URL => new URL(path, folder);
   return {
     url,
     async bytes(path) {
       const failed = (why: string, cause?: unknown): Error =>
         failure('data', 'not-found', `${path} did not arrive: ${why}`, cause);
+      const [, name = ''] = /^given\/(.*)$/.exec(path) ?? [];
+      if (name !== '') {
+        const bytes = Object.hasOwn(given, name) ? given[name] : undefined;
+        if (bytes) return bytes.slice();
+        throw failure('data', 'not-found', `${path}: nothing was given`);
+      }
       let response: Response;
       try {
         response = await fetch(url(path));

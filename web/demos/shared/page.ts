@@ -7,6 +7,7 @@ import { type Run, connect } from 'omnigrad/worker';
 import { adviceFor } from './advice.js';
 import type { ChartSpec } from './chart.js';
 import { Curves } from './curves.js';
+import type { Given } from './data.js';
 import { find, show } from './dom.js';
 import { type Form, settingsForm } from './form.js';
 import { Progress } from './progress.js';
@@ -41,6 +42,8 @@ export interface Demo<R extends Rules, Answers extends Answering> {
     name: K,
     argument: Parameters<Answers[K]>[0],
   ): Promise<Awaited<ReturnType<Answers[K]>> | undefined>;
+  /** Hands the task something of the visitor's, `given/NAME` among its data, or takes it back; ends the run and resets. */
+  give(name: string, bytes: Uint8Array | null): Promise<void>;
   /** Shows an error of the page's own, with advice by its code. */
   fail(error: unknown): void;
 }
@@ -76,6 +79,7 @@ class Page<R extends Rules, View, Answers extends Answering> implements Demo<R, 
   /** The run that is shown; another may still be ending. */
   #run: Run<Report<View>, Result<View>> | undefined;
   #worker: number | undefined;
+  #given: Given = {};
   #holding = false;
   #kept: { readonly history: History; readonly from: 'stored' | Uint8Array } | undefined;
 
@@ -117,6 +121,13 @@ class Page<R extends Rules, View, Answers extends Answering> implements Demo<R, 
     }
   }
 
+  async give(name: string, bytes: Uint8Array | null): Promise<void> {
+    const others = Object.entries(this.#given).filter(([other]) => other !== name);
+    this.#given = Object.fromEntries(bytes ? [...others, [name, bytes]] : others);
+    // A page that gives at once is before the build; that begins with it.
+    if (this.state !== 'starting') await this.#reset().catch(this.fail);
+  }
+
   readonly fail = (error: unknown): void => {
     this.#complain(error);
     const { step } = this.#progress.curves;
@@ -144,13 +155,13 @@ class Page<R extends Rules, View, Answers extends Answering> implements Demo<R, 
   }
 
   /** What the fields or the address say, in its two parts. */
-  #split(all: Values<Rules>): { settings: Settings<R>; machine: Machine } {
+  #split(all: Values<Rules>): Order<R> {
     const { variant, threads, ...settings } = all as unknown as Machine & Settings<R>;
     const data = new URL('../data/', location.href).href;
-    return { settings: settings as unknown as Settings<R>, machine: { variant, threads, data } };
+    return { settings: settings as unknown as Settings<R>, machine: { variant, threads, data }, given: this.#given }; // prettier-ignore
   }
 
-  #read(): { settings: Settings<R>; machine: Machine } | undefined {
+  #read(): Order<R> | undefined {
     const all = this.#form.read();
     return all && this.#split(all);
   }

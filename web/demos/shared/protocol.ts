@@ -1,6 +1,7 @@
 // What a demo's page and its worker say to each other. Types only.
 
 import type { Context, Run } from 'omnigrad/worker';
+import type { Given } from './data.js';
 import type { History, Settings } from './session.js';
 import type { Rules } from './settings.js';
 import type { Answering, Measure, Step } from './task.js';
@@ -22,6 +23,7 @@ export interface Started {
 export interface Order<R extends Rules> {
   readonly machine: Machine;
   readonly settings: Settings<R>;
+  readonly given: Given;
   /** Go on with the run that is stored, or with this one, instead of beginning. */
   readonly from?: 'stored' | Uint8Array;
 }

@@ -9,7 +9,7 @@ import type { Rules, Values } from './settings.js';
 export interface Data {
   /** A file's address, for readers that take one; path relative to `data/`, such as 'mnist/'. */
   url(path: string): URL;
-  /** A file's bytes. @throws OmnigradError code 'not-found' naming the file */
+  /** A file's bytes; `given/NAME`: what the page gave under that name. @throws OmnigradError code 'not-found' */
   bytes(path: string): Promise<Uint8Array>;
 }
 

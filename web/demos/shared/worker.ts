@@ -29,12 +29,12 @@ export function serveTask<R extends Rules, View, Answers extends Answering>(
     throw failure(task.name, 'no-run', 'there is no network yet');
   };
 
-  const begin = async ({ machine, settings, from }: Order<R>, kept?: Uint8Array): Promise<void> => {
+  const begin = async ({ machine, settings, given, from }: Order<R>, kept?: Uint8Array): Promise<void> => {
     await init(buildOf(machine));
     const copy = kept ?? (from === 'stored' ? await store.read() : from);
     session?.dispose();
     session = undefined;
-    session = await Session.begin(task, siteData(machine.data), settings, copy);
+    session = await Session.begin(task, siteData(machine.data, given), settings, copy);
   };
 
   const keep = async (): Promise<void> => {

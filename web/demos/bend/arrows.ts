@@ -1,0 +1,83 @@
+// A digit with arrows over it: where the deformable layer's kernel looks instead of where it lies.
+
+import { places, side } from './facts.js';
+
+/** Canvas pixels of a pixel of the image. */
+const zoom = 5;
+/** Shifts shorter than this, in pixels of the image, are no arrow. */
+const shortest = 0.4;
+
+const canvasSide = side * zoom;
+
+/** Of the canvas that `drawDigit` draws on. */
+export const canvasSize = { width: canvasSide, height: canvasSide };
+
+interface Colours {
+  readonly ink: string;
+  readonly arrow: string;
+}
+
+/** The theme's. */
+export function colours(): Colours {
+  const style = getComputedStyle(document.documentElement);
+  return { ink: style.getPropertyValue('--text'), arrow: style.getPropertyValue('--curve-2') };
+}
+
+/**
+ * @param ink [28 * 28], 0 to 1
+ * @param shifts [2 * 14 * 14], (y, x) in pixels
+ */
+export function drawDigit(
+  canvas: HTMLCanvasElement,
+  ink: Float32Array,
+  shifts: Float32Array,
+  { ink: inkColour, arrow }: Colours,
+): void {
+  const context = canvas.getContext('2d');
+  if (!context) return;
+  context.clearRect(0, 0, canvasSide, canvasSide);
+  context.fillStyle = inkColour;
+  ink.forEach((value, i) => {
+    if (value < 0.02) return;
+    context.globalAlpha = 0.55 * Math.min(1, value);
+    context.fillRect((i % side) * zoom, Math.floor(i / side) * zoom, zoom, zoom);
+  });
+  context.globalAlpha = 1;
+  context.strokeStyle = context.fillStyle = arrow;
+  context.lineWidth = 1.5;
+  context.beginPath();
+  for (let row = 0; row < places; row++)
+    for (let column = 0; column < places; column++)
+      if (inked(ink, row, column)) {
+        const place = row * places + column;
+        const y = shifts[place] ?? 0;
+        const x = shifts[places * places + place] ?? 0;
+        arrowFrom(context, (2 * column + 0.5) * zoom, (2 * row + 0.5) * zoom, x * zoom, y * zoom);
+      }
+  context.stroke();
+}
+
+/** Whether there is ink under the kernel at a place. */
+function inked(ink: Float32Array, row: number, column: number): boolean {
+  for (const [y, x] of [
+    [0, 0],
+    [0, 1],
+    [1, 0],
+    [1, 1],
+  ] as const)
+    if ((ink[(2 * row + y) * side + 2 * column + x] ?? 0) > 0.25) return true;
+  return false;
+}
+
+function arrowFrom(context: CanvasRenderingContext2D, x: number, y: number, dx: number, dy: number): void {
+  const length = Math.sqrt(dx * dx + dy * dy);
+  if (length < shortest * zoom) return;
+  const [ux, uy] = [dx / length, dy / length];
+  const head = Math.min(5, length / 2);
+  const [endX, endY] = [x + dx, y + dy];
+  context.moveTo(x, y);
+  context.lineTo(endX, endY);
+  context.lineTo(endX - head * (ux + 0.6 * uy), endY - head * (uy - 0.6 * ux));
+  context.moveTo(endX, endY);
+  context.lineTo(endX - head * (ux - 0.6 * uy), endY - head * (uy + 0.6 * ux));
+}
