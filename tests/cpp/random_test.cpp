@@ -1,8 +1,11 @@
 // Philox against published vectors; distributions and streams of the random ops.
+#include "kernels/random.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "omnigrad/ops.h"
@@ -24,6 +27,44 @@ TEST(Random, PhiloxGivesThePublishedNumbers) {
   EXPECT_EQ(random::philox(Words{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0xa4093822, 0x299f31d0),
             (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
   EXPECT_EQ(random::philox(0, 0), random::philox(Words{}, 0, 0));
+}
+
+// Many at a time are what they are one by one: any count, and where the block's number carries.
+TEST(Random, BlocksByVectors) {
+  const uint64_t seed = 0x0123456789abcdef;
+  for (const uint64_t first : {uint64_t{0}, uint64_t{0xfffffffe}, ~uint64_t{0} - 2}) {
+    for (int64_t count = 0; count <= 9; ++count) {
+      std::vector<uint32_t> words(static_cast<size_t>(4 * count + 1), 77);
+      kernels::philox_blocks(seed, first, count, words.data());
+      for (int64_t i = 0; i < count; ++i) {
+        const auto want = random::philox(seed, first + static_cast<uint64_t>(i));
+        for (size_t k = 0; k < 4; ++k) ASSERT_EQ(words[static_cast<size_t>(4 * i) + k], want[k]);
+      }
+      ASSERT_EQ(words.back(), 77u);
+    }
+  }
+}
+
+template <class T>
+void check_dropout() {
+  const uint64_t seed = 5, first = 0xfffffff0;
+  for (const int64_t n : {1, 2, 3, 4, 5, 63, 64, 65, 9001})
+    for (const uint64_t dropped :
+         {uint64_t{0}, uint64_t{0x40000000}, uint64_t{0xffffffff}, uint64_t{1} << 32}) {
+      std::vector<T> x(static_cast<size_t>(n)), y(static_cast<size_t>(n) + 1, T(7));
+      for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i) - T(2.5);
+      x[0] = -std::numeric_limits<T>::infinity();
+      kernels::dropout<T>(seed, first, dropped, T(1.25), n, x.data(), y.data());
+      for (size_t i = 0; i < x.size(); ++i) {
+        const bool kept = random::philox(seed, first + i / 4)[i % 4] >= dropped;
+        ASSERT_EQ(y[i], kept ? x[i] * T(1.25) : T(0)) << i << " of " << n;
+      }
+      ASSERT_EQ(y.back(), T(7));
+    }
+}
+TEST(Random, DropoutDropsByWords) {
+  check_dropout<float>();
+  check_dropout<double>();
 }
 
 Call random_call(const char* name, const Dims& shape, int64_t seed, int64_t offset = 0) {

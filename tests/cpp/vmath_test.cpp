@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/vtrig.h"
+#include "kernels/vwide.h"
 
 namespace omnigrad::kernels {
 namespace {
@@ -57,24 +57,33 @@ TEST(Vmath, ErfAndSoftplusWithinTwoUlp) {
 }
 
 TEST(Vmath, SineAndCosine) {
-  EXPECT_LE(worst([](f32x4 x) { return vsin(x); }, [](double x) { return std::sin(x); }), 0.51);
-  EXPECT_LE(worst([](f32x4 x) { return vcos(x); }, [](double x) { return std::cos(x); }), 0.51);
+  EXPECT_LE(worst([](f32x4 x) { return vsine(x, 0); }, [](double x) { return std::sin(x); }), 0.51);
+  EXPECT_LE(worst([](f32x4 x) { return vsine(x, 1); }, [](double x) { return std::cos(x); }), 0.51);
   for (float x = -30; x < 30; x += 0.00037f) {
-    ASSERT_LE(ulps(vsin(splat(x))[1], std::sin(static_cast<double>(x))), 0.51) << x;
-    ASSERT_LE(ulps(vcos(splat(x))[2], std::cos(static_cast<double>(x))), 0.51) << x;
+    ASSERT_LE(ulps(vsine(splat(x), 0)[1], std::sin(static_cast<double>(x))), 0.51) << x;
+    ASSERT_LE(ulps(vsine(splat(x), 1)[2], std::cos(static_cast<double>(x))), 0.51) << x;
   }
   // Near multiples of pi/2, where the remainder is small.
   for (int n = 1; n < 600000; ++n) {
     const float x = static_cast<float>(n * 1.5707963267948966);
-    ASSERT_LE(ulps(vsin(splat(x))[0], std::sin(static_cast<double>(x))), 0.51) << x;
-    ASSERT_LE(ulps(vcos(splat(x))[3], std::cos(static_cast<double>(x))), 0.51) << x;
+    ASSERT_LE(ulps(vsine(splat(x), 0)[0], std::sin(static_cast<double>(x))), 0.51) << x;
+    ASSERT_LE(ulps(vsine(splat(x), 1)[3], std::cos(static_cast<double>(x))), 0.51) << x;
   }
   // A lane has the same bits whatever its neighbours.
-  const f32x4 mixed = vsin(f32x4{1.5f, 3e7f, NAN, -INFINITY});
-  EXPECT_EQ(mixed[0], vsin(splat(1.5f))[0]);
+  const f32x4 mixed = vsine(f32x4{1.5f, 3e7f, NAN, -INFINITY}, 0);
+  EXPECT_EQ(mixed[0], vsine(splat(1.5f), 0)[0]);
   EXPECT_EQ(mixed[1], static_cast<float>(std::sin(3e7)));
   EXPECT_TRUE(std::isnan(mixed[2]) && std::isnan(mixed[3]));
-  EXPECT_TRUE(std::signbit(vsin(splat(-0.0f))[0]));
+  EXPECT_TRUE(std::signbit(vsine(splat(-0.0f), 0)[0]));
+}
+
+TEST(Vmath, ExponentialAndLogarithmNearOne) {
+  EXPECT_LE(worst([](f32x4 x) { return vexpm1(x); }, [](double x) { return std::expm1(x); }), 0.51);
+  EXPECT_LE(worst([](f32x4 x) { return vlog1p(x); }, [](double x) { return std::log1p(x); }), 0.51);
+  for (float x = -20; x < 20; x += 0.00037f)
+    ASSERT_LE(ulps(vexpm1(splat(x))[1], std::expm1(static_cast<double>(x))), 0.51) << x;
+  for (float x = -1; x < 2; x += 0.000037f)
+    ASSERT_LE(ulps(vlog1p(splat(x))[2], std::log1p(static_cast<double>(x))), 0.51) << x;
 }
 
 // exp for x <= 0 that gives 0 in place of nearly all denormals.

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "kernels/elementwise.h"
@@ -15,10 +17,12 @@ struct Pair {
   void* y;
   Strided loop;
   int64_t sa, sb;
+  bool one_b;  // the second operand is one element
 
   Pair(Operand p, Operand q, void* out, const int64_t* shape, int rank) noexcept
       : a(p.data), b(q.data), y(out), loop(walk(p, q, shape, rank)) {
     sa = loop.inner_stride(1), sb = loop.inner_stride(2);
+    one_b = std::all_of(q.strides, q.strides + rank, [](int64_t s) { return s == 0; });
   }
   static Strided walk(Operand p, Operand q, const int64_t* shape, int rank) noexcept {
     int64_t ys[kMaxAxes];
@@ -97,11 +101,57 @@ T floor_divide(T a, T b) noexcept {
 
 double polygamma_of(double n, double x) { return polygamma(static_cast<int>(n), x); }
 
+// v to the power kTwice / 2, as pow has it: of -0 the root is 0, of -infinity infinity.
+template <int kTwice, class T>
+T half_power(T v) noexcept {
+  if constexpr (kTwice < 0) return T(1) / half_power<-kTwice>(v);
+  if constexpr (kTwice == 2) return v;
+  if constexpr (kTwice == 4) return v * v;
+  if constexpr (kTwice == 6) return v * v * v;
+  return v < -std::numeric_limits<T>::max() ? -v : std::sqrt(v + T(0));
+}
+
+// f(twice the exponent, as a constant) for the powers that programs take; false for others.
+template <class F>
+bool visit_power(double exponent, const F& f) noexcept {
+  const auto is = [&]<int kTwice>(std::integral_constant<int, kTwice> twice) {
+    if (exponent != 0.5 * kTwice) return false;
+    f(twice);
+    return true;
+  };
+  return is(std::integral_constant<int, 4>()) || is(std::integral_constant<int, 1>()) ||
+         is(std::integral_constant<int, 6>()) || is(std::integral_constant<int, 2>()) ||
+         is(std::integral_constant<int, -2>()) || is(std::integral_constant<int, -1>()) ||
+         is(std::integral_constant<int, -4>());
+}
+
+double power(double v, double exponent) {
+  double r;
+  if (visit_power(exponent, [&](auto twice) { r = half_power<decltype(twice)::value>(v); })) return r;
+  return std::pow(v, exponent);
+}
+
+// Contiguous floats to one of those powers. A double's result, rounded, is what a float's rounded operation
+// gives, so that an exponent of one number has the bits of a tensor of it; where there are two, in doubles.
+bool constant_power(const Pair& x) noexcept {
+  if (!x.one_b || x.sa != 1) return false;
+  return visit_power(static_cast<double>(*static_cast<const float*>(x.b)), [&](auto twice) {
+    constexpr int kTwice = decltype(twice)::value;
+    using Inner = std::conditional_t<kTwice == 6 || kTwice == -1 || kTwice == -4, double, float>;
+    x.loop.for_rows(kGrain, [&](const int64_t* offset, int64_t n) noexcept {
+      float* out = static_cast<float*>(x.y) + offset[0];
+      const float* p = static_cast<const float*>(x.a) + offset[1];
+      for (int64_t i = 0; i < n; ++i)
+        out[i] = static_cast<float>(half_power<kTwice>(static_cast<Inner>(p[i])));
+    });
+  });
+}
+
 // One function of doubles serves both floating dtypes.
 double (*double_function(Binary op) noexcept)(double, double) {
   switch (op) {
     case Binary::pow:
-      return std::pow;
+      return power;
     case Binary::atan2:
       return std::atan2;
     case Binary::hypot:
@@ -138,6 +188,8 @@ void binary_number(Binary op, const Pair& x) noexcept {
       break;
   }
   if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (std::is_same_v<T, float>)
+      if (op == Binary::pow && constant_power(x)) return;
     if (op == Binary::relu_grad) return map2<T, T, true>(x, [](T g, T v) { return v > T(0) ? g : T(0); });
     double (*f)(double, double) = double_function(op);
     run([f](T p, T q) { return static_cast<T>(f(static_cast<double>(p), static_cast<double>(q))); });

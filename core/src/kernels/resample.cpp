@@ -192,8 +192,8 @@ void outer_pass(const AxisRows<T>& t, const T* src, T* dst, int64_t outer, int64
       if (are_pair(t, o, 2)) {
         combine_pair<2>(t, o, src, inner, dst);
         o += 2;
-      } else if (are_pair(t, o, 4)) {
-        combine_pair<4>(t, o, src, inner, dst);
+      } else if (kManyPaths<T> && are_pair(t, o, 4)) {
+        if constexpr (kManyPaths<T>) combine_pair<4>(t, o, src, inner, dst);
         o += 2;
       } else {
         combine(t, o++, src, inner, 0, inner, dst);

@@ -15,6 +15,10 @@ namespace omnigrad::kernels::resample_detail {
 
 using Size = std::ptrdiff_t;  // what loops count in: 32 bits in wasm, where 64 are slow
 
+// Doubles do without the longer of the unrolled paths.
+template <class T>
+inline constexpr bool kManyPaths = sizeof(T) == 4;
+
 constexpr Size kTapBlock = 32;  // long rows are summed in blocks, so that error grows slowly
 
 // The sum over n taps of weight * value(index), in order.
@@ -123,18 +127,12 @@ void combine(const AxisRows<T>& t, int64_t o, const T* src, int64_t inner, int64
     case 2:
       combine_few<2>(index, w, src, inner, dst, n);
       return;
-    case 3:
-      combine_few<3>(index, w, src, inner, dst, n);
-      return;
     case 4:
       combine_few<4>(index, w, src, inner, dst, n);
       return;
-    case 6:
-      combine_few<6>(index, w, src, inner, dst, n);
-      return;
     case 8:
-      combine_few<8>(index, w, src, inner, dst, n);
-      return;
+      if constexpr (kManyPaths<T>) return combine_few<8>(index, w, src, inner, dst, n);
+      [[fallthrough]];
     default:
       combine_many(t, k0, k1, src, inner, dst, n);
       return;

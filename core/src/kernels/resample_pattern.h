@@ -83,7 +83,7 @@ Pattern<T> find_pattern(const AxisRows<T>& t) {
   const int64_t count = doubles ? t.in : t.out, middle = count / 2;
   const int rows = doubles ? 2 : 1, step = doubles ? 1 : 2;
   p.taps = t.start[rows * middle + 1] - t.start[rows * middle];
-  if (p.taps != 2 && p.taps != 4 && p.taps != 8) return p;
+  if (p.taps != 2 && p.taps != 4 && (p.taps != 8 || doubles || sizeof(T) == 8)) return p;
   for (int h = 0; h < rows; ++h) {
     const int32_t k = t.start[rows * middle + h];
     p.first[h] = static_cast<ptrdiff_t>(t.index[k] - step * middle);
@@ -110,12 +110,12 @@ void pattern_row(const Pattern<T>& p, const T* src, T* dst) {
   using namespace pattern_detail;
   if (p.kind == Pattern<T>::Kind::doubles) {
     if (p.taps == 2) return doubled_row<2>(p, src, dst);
-    if (p.taps == 4) return doubled_row<4>(p, src, dst);
-    return doubled_row<8>(p, src, dst);
+    return doubled_row<4>(p, src, dst);
   }
   if (p.taps == 2) return halved_row<2>(p, src, dst);
-  if (p.taps == 4) return halved_row<4>(p, src, dst);
-  halved_row<8>(p, src, dst);
+  if constexpr (sizeof(T) == 4)
+    if (p.taps == 8) return halved_row<8>(p, src, dst);
+  halved_row<4>(p, src, dst);
 }
 
 }  // namespace omnigrad::kernels

@@ -5,7 +5,7 @@
 #include "kernels/special.h"
 #include "kernels/strided.h"
 #include "kernels/vmath.h"
-#include "kernels/vtrig.h"
+#include "kernels/vwide.h"
 #include "kernels/wrapping.h"
 
 namespace omnigrad::kernels {
@@ -189,17 +189,23 @@ void unary_number(Unary op, const Single& x) noexcept {
         return run_vectors([](Vec<T> v) { return vtanh(v); });
       case Unary::softplus:
         return run_vectors([](Vec<T> v) { return vsoftplus(v); });
-      case Unary::erf:
-        if constexpr (std::is_same_v<T, float>) return run_vectors([](f32x4 v) { return verf(v); });
-        break;
-      case Unary::sin:
-        if constexpr (std::is_same_v<T, float>) return run_vectors([](f32x4 v) { return vsin(v); });
-        break;
-      case Unary::cos:
-        if constexpr (std::is_same_v<T, float>) return run_vectors([](f32x4 v) { return vcos(v); });
-        break;
       default:
         break;
+    }
+    if constexpr (std::is_same_v<T, float>) {
+      switch (op) {
+        case Unary::erf:
+          return run_vectors([](f32x4 v) { return verf(v); });
+        case Unary::sin:
+        case Unary::cos:
+          return run_vectors([quadrant = int64_t{op == Unary::cos}](f32x4 v) { return vsine(v, quadrant); });
+        case Unary::expm1:
+          return run_vectors([](f32x4 v) { return vexpm1(v); });
+        case Unary::log1p:
+          return run_vectors([](f32x4 v) { return vlog1p(v); });
+        default:
+          break;
+      }
     }
     unary_double<T>(double_function(op), x);
   }

@@ -1,12 +1,10 @@
 // Dropout and its kin. Which elements stay is a pure function of (seed, offset), so that no mask is kept: the
 // gradient draws it again.
-#include <array>
 #include <cmath>
 
+#include "kernels/random.h"
 #include "omnigrad/autograd.h"
 #include "omnigrad/ops.h"
-#include "parallel/parallel.h"
-#include "random/philox.h"
 
 namespace omnigrad {
 namespace {
@@ -45,16 +43,7 @@ struct DropoutMap {
     const double scale = o.p < 1 ? 1 / (1 - o.p) : 0;
     const auto seed = static_cast<uint64_t>(o.seed), first = static_cast<uint64_t>(o.offset);
     visit_floating(x.dtype(), [&]<class T>() {
-      const T* from = x.data<T>();
-      T* to = out[0].data<T>();
-      parallel::parallel_for((n + 3) / 4, 2048, [=](int64_t begin, int64_t end) noexcept {
-        for (int64_t block = begin; block < end; ++block) {
-          const std::array<uint32_t, 4> words = random::philox(seed, first + static_cast<uint64_t>(block));
-          for (int64_t i = 4 * block; i < std::min(n, 4 * block + 4); ++i) {
-            to[i] = words[static_cast<size_t>(i % 4)] < dropped ? T(0) : from[i] * static_cast<T>(scale);
-          }
-        }
-      });
+      kernels::dropout<T>(seed, first, dropped, static_cast<T>(scale), n, x.data<T>(), out[0].data<T>());
     });
   }
   static Grads vjp(const Options& o, const Saved&, Cotangents g, Need) {

@@ -1,6 +1,9 @@
 // Random tensors, and the ops that add or multiply by one: pure functions of (seed, offset). Two elements
 // come from one Philox block, whatever the dtype, so an op consumes ceil(numel / 2) blocks, by which the
 // caller advances `offset`.
+#include "kernels/random.h"
+
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -34,9 +37,15 @@ uint64_t block_at(const RandomOptions& o, int64_t i) {
 template <class T, class Draw>
 void fill_pairs(const RandomOptions& o, T* y, int64_t n, const Draw& draw) {
   parallel::parallel_for((n + 1) / 2, kBlockGrain, [&](int64_t begin, int64_t end) noexcept {
+    constexpr int64_t kBatch = 16;
+    uint32_t words[4 * kBatch];
     for (int64_t i = begin; i < end; ++i) {
+      const int64_t at = (i - begin) % kBatch;
+      if (at == 0)
+        kernels::philox_blocks(static_cast<uint64_t>(o.seed), block_at(o, i), std::min(kBatch, end - i),
+                               words);
       T a, b;
-      draw(random::philox(static_cast<uint64_t>(o.seed), block_at(o, i)), a, b);
+      draw(words + 4 * at, a, b);
       y[2 * i] = a;
       if (2 * i + 1 < n) y[2 * i + 1] = b;
     }
@@ -71,7 +80,7 @@ struct Uniform {
   static void forward(const Options& o, Inputs, TensorList& out) {
     visit_floating(o.dtype, [&]<class T>() {
       const T low = static_cast<T>(o.low), width = static_cast<T>(o.high - o.low);
-      fill_pairs(o, out[0].data<T>(), out[0].numel(), [=](const auto& w, T& a, T& b) {
+      fill_pairs(o, out[0].data<T>(), out[0].numel(), [=](const uint32_t* w, T& a, T& b) {
         a = low + width * static_cast<T>(unit<T>(w[0], w[1]));
         b = low + width * static_cast<T>(unit<T>(w[2], w[3]));
       });
@@ -105,7 +114,7 @@ struct Normal {
   }
   static void forward(const Options& o, Inputs, TensorList& out) {
     visit_floating(o.dtype, [&]<class T>() {
-      fill_pairs(o, out[0].data<T>(), out[0].numel(), [&](const auto& w, T& a, T& b) {
+      fill_pairs(o, out[0].data<T>(), out[0].numel(), [&](const uint32_t* w, T& a, T& b) {
         const double u = 1 - random::uniform_double(w[0], w[1]), v = random::uniform_double(w[2], w[3]);
         const double radius = std::sqrt(-2 * std::log(u)), angle = 2 * 3.141592653589793 * v;
         a = static_cast<T>(o.mean + o.std * radius * std::cos(angle));
@@ -139,7 +148,7 @@ struct Randint {
   static void forward(const Options& o, Inputs, TensorList& out) {
     const auto range = static_cast<uint64_t>(o.high - o.low);
     visit_dtype(o.dtype, [&]<class T>() {
-      fill_pairs(o, out[0].data<T>(), out[0].numel(), [&](const auto& w, T& a, T& b) {
+      fill_pairs(o, out[0].data<T>(), out[0].numel(), [&](const uint32_t* w, T& a, T& b) {
         a = static_cast<T>(o.low + static_cast<int64_t>(scale(w[0], w[1], range)));
         b = static_cast<T>(o.low + static_cast<int64_t>(scale(w[2], w[3], range)));
       });
