@@ -172,6 +172,9 @@ TEST(ConvKernel, Rows) {
   for (int64_t width : {1, 3, 7, 8, 9, 16, 17})
     for (int64_t stride : {1, 2, 3})
       check_both(make_shape(2, 4, 4, 4, {{6, 3, stride, 1, 0}, {width, 3, stride, 1, 1}}), width % 2);
+  // A last panel of three lines, which have tiles of their own.
+  for (int64_t width : {11, 12, 13, 20, 21, 23, 24, 33, 36})
+    check_both(make_shape(1, 3, 7, 1, {{5, 3, 1, 1, 1}, {width, 3, 1, 1, 1}}), true);
 }
 
 // The kernels for depthwise 3x3: every side of an image, whether or not the image is wider than the padding.

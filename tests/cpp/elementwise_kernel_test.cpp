@@ -1,4 +1,4 @@
-// Fast paths of elementwise kernels against their plain ones: powers by a constant, doubles by vectors.
+// Fast paths of elementwise kernels against their plain ones: powers by a constant, choices by vectors.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,9 +14,9 @@ template <class T>
 constexpr DType dtype_of = sizeof(T) == 4 ? DType::float32 : DType::float64;
 
 template <class T>
-class ElementwiseKernel : public testing::Test {};
+class ElementwiseKernelOf : public testing::Test {};
 using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(ElementwiseKernel, Types);
+TYPED_TEST_SUITE(ElementwiseKernelOf, Types);
 
 bool same(double a, double b) {
   return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));
@@ -32,7 +32,7 @@ std::vector<T> special_values() {
 }
 
 // An exponent of one number has the bits of a tensor of it, and both are the C library's within 2 ulp.
-TYPED_TEST(ElementwiseKernel, Powers) {
+TYPED_TEST(ElementwiseKernelOf, Powers) {
   using T = TypeParam;
   const auto x = special_values<T>();
   const int64_t shape[1] = {static_cast<int64_t>(x.size())}, dense[1] = {1}, repeated[1] = {0};
@@ -53,7 +53,7 @@ TYPED_TEST(ElementwiseKernel, Powers) {
   }
 }
 
-TYPED_TEST(ElementwiseKernel, ReluByVectors) {
+TYPED_TEST(ElementwiseKernelOf, ReluByVectors) {
   using T = TypeParam;
   const auto x = special_values<T>();
   for (size_t n = 1; n <= x.size(); n += 1 + n / 8) {
@@ -68,6 +68,30 @@ TYPED_TEST(ElementwiseKernel, ReluByVectors) {
     }
     ASSERT_EQ(y[n], T(7));
     ASSERT_EQ(gx[n], T(7));
+  }
+}
+
+// Bits pass unchanged, NaN's too; a condition byte counts as true if it is not 0.
+TEST(ElementwiseKernel, WhereByVectors) {
+  for (int64_t n = 1; n <= 37; ++n) {
+    std::vector<uint32_t> p, q;
+    std::vector<uint8_t> c;
+    for (uint32_t i = 0; i < n; ++i) {
+      p.push_back(0x7fc00001u + i), q.push_back(0xff800000u - i), c.push_back(i * 7 % 3 == 0 ? 0 : 1);
+    }
+    const int64_t shape[1] = {n}, steps[3][1] = {{0}, {1}, {-1}};
+    for (const int a : {0, 1, 2})
+      for (const int b : {0, 1, 2}) {
+        std::vector<uint32_t> y(static_cast<size_t>(n) + 1, 5);
+        const auto from = [&](const std::vector<uint32_t>& v, int step) {
+          return Operand{v.data() + (step == 2 ? n - 1 : 0), steps[step]};
+        };
+        const auto at = [&](size_t i, int step) { return step == 0 ? 0 : step == 1 ? i : p.size() - 1 - i; };
+        where({c.data(), steps[1]}, 4, from(p, a), from(q, b), y.data(), shape, 1);
+        for (size_t i = 0; i < p.size(); ++i)
+          ASSERT_EQ(y[i], c[i] != 0 ? p[at(i, a)] : q[at(i, b)]) << i << " of " << n;
+        ASSERT_EQ(y.back(), 5u);
+      }
   }
 }
 

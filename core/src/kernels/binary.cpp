@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "kernels/elementwise.h"
+#include "kernels/simd.h"
 #include "kernels/special.h"
 #include "kernels/strided.h"
 #include "kernels/wrapping.h"
@@ -196,6 +197,31 @@ void binary_number(Binary op, const Pair& x) noexcept {
   }
 }
 
+// out[i] = c[i] ? p[i] : q[i] by vectors; a step of 0 repeats the first.
+void choose(const bool* c, const uint32_t* p, int64_t p_step, const uint32_t* q, int64_t q_step,
+            uint32_t* out, int64_t count) noexcept {
+  using u8x4 = uint8_t __attribute__((vector_size(4)));
+  const ptrdiff_t n = static_cast<ptrdiff_t>(count);
+  const ptrdiff_t ps = static_cast<ptrdiff_t>(p_step), qs = static_cast<ptrdiff_t>(q_step);
+  const auto four = [](const uint32_t* from, ptrdiff_t step) {
+    i32x4 v;
+    if (step == 0)
+      v = i32x4{} + static_cast<int32_t>(*from);
+    else
+      std::memcpy(&v, from, sizeof v);
+    return v;
+  };
+  ptrdiff_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    u8x4 bytes;
+    std::memcpy(&bytes, c + i, sizeof bytes);
+    const i32x4 mask = __builtin_convertvector(bytes, i32x4) != 0;
+    const i32x4 v = select(mask, four(p + i * ps, ps), four(q + i * qs, qs));
+    std::memcpy(out + i, &v, sizeof v);
+  }
+  for (; i < n; ++i) out[i] = c[i] ? p[i * ps] : q[i * qs];
+}
+
 }  // namespace
 
 void binary(Binary op, DType dtype, Operand a, Operand b, void* y, const int64_t* shape, int rank) noexcept {
@@ -237,6 +263,8 @@ void where(Operand condition, int bytes, Operand a, Operand b, void* y, const in
       const bool* c = static_cast<const bool*>(condition.data) + offset[1];
       const T* p = static_cast<const T*>(a.data) + offset[2];
       const T* q = static_cast<const T*>(b.data) + offset[3];
+      if constexpr (sizeof(T) == 4)
+        if (sc == 1 && (sa == 0 || sa == 1) && (sb == 0 || sb == 1)) return choose(c, p, sa, q, sb, out, n);
       for (int64_t i = 0; i < n; ++i) out[i] = c[i * sc] ? p[i * sa] : q[i * sb];
     });
   };

@@ -60,12 +60,16 @@ bool rows_pay(const RowsPlan& p, int lanes) {
   if (!fits(p)) return false;
   // One channel out of many would copy more than it multiplies.
   if (p.dests == 1) return p.sources <= 16;
-  // A product of panels fills its tiles across rows, and packs at a cost of so many output channels.
+  // A product of panels fills its tiles across rows, and packs at a cost of so many output channels. The copy
+  // grows with the channels, by several phases where there is a stride; the bounds are measured.
   const int64_t filled = round_up(p.w.dest, 2 * lanes) * round_up(p.dests, kTileRows);
-  return 4 * p.w.dest * p.dests >= 3 * filled && (p.dests <= 16 || p.depth() <= 48);
+  return 4 * p.w.dest * p.dests >= 3 * filled &&
+         (p.dests <= 16 || p.depth() <= 48 || p.sources <= (p.w.stride == 1 ? 32 : 4));
 }
 
-bool rows_weight_grad_pays(const RowsPlan& p) { return fits(p) && (p.dests == 1 || p.depth() <= 48); }
+bool rows_weight_grad_pays(const RowsPlan& p) {
+  return fits(p) && (p.dests == 1 || p.depth() <= 48 || p.sources <= (p.w.stride == 1 ? 8 : 4));
+}
 
 template <class T>
 RowsBand<T>::RowsBand(const RowsPlan& p) : p_(p) {
@@ -217,10 +221,38 @@ class RowsProduct {
         const T* const w = weight + panel * height_ * p_.depth();
         T* const p = out + panel * kTileRows * p_.dest_size() + (first + i) * p_.w.dest;
         const T* const q = copy + i * band_.row_step();
-        for (int64_t j = 0; j < p_.w.dest; j += kTileCols<T>)
+        int64_t j = 0;
+        if constexpr (!kOneChannel && sizeof(T) == 4)
+          if (lines == 3)
+            for (; j + 3 * kLanes<T> <= p_.w.dest; j += 3 * kLanes<T>)
+              three_lines(q + j, w, offsets, b, p + j);
+        for (; j < p_.w.dest; j += kTileCols<T>)
           tile<kOneChannel>(q + j, w, offsets, b, lines,
                             static_cast<int>(smaller(kTileCols<T>, p_.w.dest - j)), p + j);
       }
+  }
+
+  // Three lines by three vectors: a tile of four would waste one in four, and images have three channels.
+  void three_lines(const T* copy, const T* w, const int32_t* offsets, const Vec<T> (&bias)[kTileRows],
+                   T* out) const {
+    constexpr int kL = kLanes<T>;
+    Vec<T> c00 = bias[0], c01 = bias[0], c02 = bias[0], c10 = bias[1], c11 = bias[1], c12 = bias[1];
+    Vec<T> c20 = bias[2], c21 = bias[2], c22 = bias[2];
+    const ptrdiff_t depth = p_.depth(), step = static_cast<ptrdiff_t>(p_.dest_size());
+    for (ptrdiff_t k = 0; k < depth; ++k, w += kTileRows) {
+      const T* const from = copy + offsets[k];
+      const Vec<T> b0 = load(from), b1 = load(from + kL), b2 = load(from + 2 * kL);
+      Vec<T> x = splat(w[0]);
+      c00 += x * b0, c01 += x * b1, c02 += x * b2;
+      x = splat(w[1]);
+      c10 += x * b0, c11 += x * b1, c12 += x * b2;
+      x = splat(w[2]);
+      c20 += x * b0, c21 += x * b1, c22 += x * b2;
+    }
+    store(out, c00), store(out + kL, c01), store(out + 2 * kL, c02);
+    store(out + step, c10), store(out + step + kL, c11), store(out + step + 2 * kL, c12);
+    out += 2 * step;
+    store(out, c20), store(out + kL, c21), store(out + 2 * kL, c22);
   }
 
   template <bool kOneChannel>
