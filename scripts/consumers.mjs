@@ -23,7 +23,7 @@ const { folder, tarball } = pack();
 install(tarball, home);
 rmSync(folder, { recursive: true });
 runOrExit('node', [
-  ...['--test', '--test-concurrency=1', '--test-reporter=spec'],
+  ...['--test', '--test-concurrency=1', `--test-reporter=${process.stdout.isTTY ? 'spec' : 'tap'}`],
   ...(args.length > 0 ? [`--test-name-pattern=${args[1]}`] : []),
   join(source, 'consumers.test.mjs'),
 ]);

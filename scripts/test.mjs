@@ -1,9 +1,9 @@
 // npm test [-- --only NAME[,NAME]]: every check there is, each a stage. Closes with "N passed, N failed" on its own line.
 import { cmake, packageBuild } from './lib/build.mjs';
 import { bin, capture, captureAll, fail, root } from './lib/run.mjs';
-import { setUp } from './lib/setup.mjs';
+import { installModules, setUp } from './lib/setup.mjs';
 import { cppFiles, files } from './lib/sources.mjs';
-import { counts, runStages } from './lib/stages.mjs';
+import { counts, nodeTests, runStages } from './lib/stages.mjs';
 
 const check = (name, command, ...args) => ({ name, count: counts.check, run: () => capture(command, args) });
 
@@ -78,20 +78,6 @@ const golden = (variant, ...before) => ({
   run: () => captureAll([...before, ['node', 'tests/golden/run.mjs', '--variant', variant]]),
 });
 
-const nodeTests = (name, folder) => ({
-  name,
-  count: counts.nodeTest,
-  needsPackage: true,
-  cores: 2,
-  run: () =>
-    capture('node', [
-      '--test',
-      '--test-reporter=tap',
-      '--test-concurrency=1',
-      ...files(/\.test\.mjs$/, folder),
-    ]),
-});
-
 const stages = [
   check('format c++', 'clang-format-19', '--dry-run', '-Werror', ...cppFiles()),
   check('format js', bin('prettier'), '--check', '.'),
@@ -127,6 +113,7 @@ if (wanted.length === 0)
 
 process.chdir(root);
 setUp({ tests: true });
+installModules('web/demos/data');
 const begin = performance.now();
 const built = await runStages([{ name: 'build', count: counts.check, run: () => captureAll(packageBuild) }]);
 // Without a package its tests have failed; the others still tell something.

@@ -1,6 +1,8 @@
 // Runs named stages, each a child process or several, with their output kept: one line a stage, the whole output of one
 // that failed, and the sum of all their tests.
 import { availableParallelism } from 'node:os';
+import { capture } from './run.mjs';
+import { files } from './sources.mjs';
 
 const lastMatch = (text, pattern) => [...text.matchAll(pattern)].at(-1);
 const total = (text, pattern) =>
@@ -23,6 +25,20 @@ export const counts = {
     return { passed: Number(passed), failed: Number(failed) };
   },
 };
+
+/** The tests of a folder, by Node's runner: a file after the other. */
+export const nodeTests = (name, folder, options) => ({
+  name,
+  count: counts.nodeTest,
+  needsPackage: true,
+  cores: 2,
+  run: () =>
+    capture(
+      'node',
+      [...['--test', '--test-reporter=tap', '--test-concurrency=1'], ...files(/\.test\.mjs$/, folder)],
+      options,
+    ),
+});
 
 // What is worth reading of a failed stage: not the progress of the build, not the tests that passed.
 const brief = (output) =>

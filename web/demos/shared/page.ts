@@ -14,7 +14,7 @@ import { Progress } from './progress.js';
 import type { Machine, Order, Remote, Report, Result } from './protocol.js';
 import type { History, Settings } from './session.js';
 import { type Rules, type Values, commonRules, complete, machineRules, readSettings } from './settings.js';
-import { bringWeights, linkTo, nameOtherPage } from './take.js';
+import { bringWeights, linkTo, machinePart, nameOtherPage } from './take.js';
 import type { Answering, Facts } from './task.js';
 
 /** `starting`: no build, or no network yet. `testing`: all steps are done. */
@@ -329,7 +329,8 @@ class Page<R extends Rules, View, Answers extends Answering> implements Demo<R, 
 
   async #offerKept(copy: Uint8Array | undefined): Promise<void> {
     // Of the run that failed, if it got as far as being kept. A worker that cannot start has been complained of.
-    const history = await this.#running.stored().catch(() => undefined);
+    const begun = this.#machine && (await this.#running.start(this.#machine).catch(() => undefined));
+    const history = begun && (await this.#running.stored().catch(() => undefined));
     if (history && copy && this.state === 'error') this.#offer(history, 'stored');
   }
 
@@ -393,9 +394,3 @@ class Page<R extends Rules, View, Answers extends Answering> implements Demo<R, 
     await this.#train({ ...order, settings }, history, from);
   }
 }
-
-/** As far as it was chosen. */
-const machinePart = (machine: Machine | undefined): Readonly<Record<string, unknown>> => ({
-  ...(machine && machine.variant !== 'auto' ? { variant: machine.variant } : {}),
-  ...(machine && machine.threads !== 'auto' ? { threads: machine.threads } : {}),
-});

@@ -1,6 +1,7 @@
 // What one takes along from a demo: its weights as a file, and an address that says which run it was.
 
 import { find, show } from './dom.js';
+import type { Machine } from './protocol.js';
 import { written } from './settings.js';
 
 export interface Weights {
@@ -75,3 +76,9 @@ export function nameOtherPage(): void {
     link.hidden = !served || (id === 'to-isolated') !== (plain !== undefined);
   }
 }
+
+/** As far as it was chosen. */
+export const machinePart = (machine: Machine | undefined): Readonly<Record<string, unknown>> => ({
+  ...(machine && machine.variant !== 'auto' ? { variant: machine.variant } : {}),
+  ...(machine && machine.threads !== 'auto' ? { threads: machine.threads } : {}),
+});

@@ -1,0 +1,84 @@
+// Every demo in Chromium: the losses and weights of Node to the last bit, isolated and not, held, reloaded and resumed or
+// not; no long task, no complaint; nothing serious that axe finds. What all demos have from the shell is tried on one of
+// them in demos_hardship.test.mjs, full trainings are in tests/trainings, other browsers in tests/browsers.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import axe from 'axe-core';
+import { serve } from '../../web/demos/serve.mjs';
+import { inNode, names, queryOf, shown } from '../browsers/support/demos.mjs';
+import { launch } from './support/chromium.mjs';
+import { close, inState, longTasks, open, stepOf, stepped } from './support/demo_page.mjs';
+
+let server, browser, base;
+before(async () => {
+  server = await serve(0);
+  base = `http://localhost:${server.address().port}`;
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  server?.close();
+});
+
+/** What axe finds of weight in the page as it is. */
+async function findings(page) {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`);
+}
+
+/** In light and dark, on a desk and on a phone, where nothing may reach beyond the edge. */
+async function looksRight(page) {
+  for (const [width, height] of [
+    [1280, 900],
+    [390, 844],
+  ])
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height });
+      assert.deepEqual(await findings(page), [], `${colorScheme}, ${width} wide`);
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
+    }
+}
+
+for (const name of names) {
+  let node;
+  test(`${name}, isolated: threads, with Node's losses and weights and no long task`, async () => {
+    node = await inNode(name);
+    const opened = await open(browser, `${base}/plain/empty.html`);
+    const { page } = opened;
+    const long = await longTasks(browser, page, async () => {
+      // One thread, so that a core is free for the page.
+      await page.goto(`${base}/${name}/${queryOf(name, { threads: 1 })}`);
+      const run = await page.evaluate(shown);
+      assert.deepEqual(run, { error: '', variant: 'threads', reason: 'ok', ...node });
+    });
+    assert.deepEqual(long, []);
+    await looksRight(page);
+    await close(opened);
+  });
+
+  test(`${name}, not isolated: held, reloaded and resumed, the losses and weights are the same`, async () => {
+    const opened = await open(browser, `${base}/plain/${name}/${queryOf(name)}`);
+    const { page } = opened;
+    await stepped(page, 2);
+    await page.click('#primary');
+    await inState(page, 'paused');
+    const step = await stepOf(page);
+    await page.waitForTimeout(300);
+    assert.equal(await stepOf(page), step, 'a paused run stands still');
+    await page.reload();
+    const run = await page.evaluate(shown);
+    assert.deepEqual(run, { error: '', variant: 'single', reason: 'not-isolated', ...node });
+    await close(opened);
+  });
+
+  test(`${name}, before it is started`, async () => {
+    const opened = await open(browser, `${base}/${name}/`);
+    await inState(opened.page, 'ready');
+    await looksRight(opened.page);
+    await close(opened);
+  });
+}

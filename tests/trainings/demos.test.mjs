@@ -1,0 +1,65 @@
+// One full training of each demo in Chromium, isolated, as its page begins it: to its measure. Leaves pictures of each page
+// in build/screenshots: light, dark, a phone's width; those of the last look that was taken are in tests/e2e/screenshots.
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { serve } from '../../web/demos/serve.mjs';
+import { names, shown } from '../browsers/support/demos.mjs';
+import { launch } from '../e2e/support/chromium.mjs';
+import { close, inState, open } from '../e2e/support/demo_page.mjs';
+
+const folder = fileURLToPath(new URL('../../build/screenshots', import.meta.url));
+let server, browser, base;
+before(async () => {
+  mkdirSync(folder, { recursive: true });
+  server = await serve(0);
+  base = `http://localhost:${server.address().port}`;
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  server?.close();
+});
+
+/** The whole page as WebP, small enough to be kept. */
+async function picture(page, file) {
+  const devtools = await page.context().newCDPSession(page);
+  const { cssContentSize } = await devtools.send('Page.getLayoutMetrics');
+  const { data } = await devtools.send('Page.captureScreenshot', {
+    format: 'webp',
+    quality: 50,
+    captureBeyondViewport: true,
+    clip: { x: 0, y: 0, width: cssContentSize.width, height: cssContentSize.height, scale: 0.75 },
+  });
+  writeFileSync(join(folder, file), Buffer.from(data, 'base64'));
+}
+
+for (const name of names) {
+  test(`${name} reaches its measure`, async (t) => {
+    const opened = await open(browser, `${base}/${name}/`, { viewport: { width: 1280, height: 900 } });
+    const { page } = opened;
+    await inState(page, 'ready');
+    const begun = performance.now();
+    await page.click('#primary');
+    const { error, hash } = await page.evaluate(shown);
+    assert.equal(error, '');
+    const measure = await page.textContent('#measure');
+    t.diagnostic(`${((performance.now() - begun) / 1000).toFixed(0)} s: ${measure}`);
+    assert.match(hash, /^[0-9a-f]{64}$/);
+    for (const [colorScheme, width, file] of [
+      ['light', 1280, 'light'],
+      ['dark', 1280, 'dark'],
+      ['light', 390, 'phone'],
+    ]) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 900 });
+      // Charts follow the width at the next frame.
+      await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 300)));
+      await picture(page, `${name}-${file}.webp`);
+    }
+    assert.equal(await page.getAttribute('#measure', 'data-reached'), 'true', measure);
+    await close(opened);
+  });
+}
