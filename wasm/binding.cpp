@@ -324,6 +324,8 @@ double math(int function, double x, double y) {
 extern "C" {
 EMSCRIPTEN_KEEPALIVE int omnigrad_call(int op) { return omnigrad::binding::call_op(op); }
 EMSCRIPTEN_KEEPALIVE void omnigrad_release(int handle) { omnigrad::binding::release_handle(handle); }
+// For pthread_entry.js, in a worker that has trapped.
+EMSCRIPTEN_KEEPALIVE void omnigrad_lose_worker() { omnigrad::parallel::lose_this_worker(); }
 }
 
 EMSCRIPTEN_BINDINGS(omnigrad) {

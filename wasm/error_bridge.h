@@ -8,6 +8,7 @@
 #include <string>
 
 #include "omnigrad/error.h"
+#include "parallel/parallel.h"
 
 namespace omnigrad::binding {
 
@@ -47,10 +48,17 @@ class Reserve {
 };
 inline Reserve reserve;
 
+// What a lost thread leaves behind is no result, of this call or of a later one.
+inline void refuse_after_loss() {
+  if (parallel::lost()) fail(Code::crashed, "a thread of the pool was lost");
+}
+
 template <class F>
 inline int guarded(const F& f) {
   try {
+    refuse_after_loss();
     f();
+    refuse_after_loss();
     reserve.take();
     return kOk;
   } catch (const Error& e) {

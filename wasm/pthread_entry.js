@@ -60,7 +60,8 @@ function pthreadEntry() {
     try {
       handlers[data.cmd]?.(data);
     } catch (error) {
-      instance.__emscripten_thread_crashed?.();
+      // A trap. Who waits for this worker must learn of it: its messages are not read before that.
+      instance._omnigrad_lose_worker?.();
       throw error;
     }
   };

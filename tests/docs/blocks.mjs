@@ -1,6 +1,5 @@
 // The code blocks of README and guide, as programs. Blocks of one page are one program, in their order. After the
-// language a block may say: `page`, of the program that runs in a page; `file=NAME`, a file beside the programs;
-// `compile`, type-checked but not run, since it names a place that does not exist.
+// language a block may say: `page`, of the program that runs in a page; `file=NAME`, a file beside the programs.
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -42,18 +41,16 @@ export function writePrograms() {
       const [, name] = /^file=(\S+)$/.exec(meta) ?? [];
       if (name) writeFileSync(join(folder, name), text);
     }
-    for (const [kind, metas] of [
-      ['node', ['', 'compile']],
-      ['page', ['page']],
+    for (const [kind, wanted] of [
+      ['node', ''],
+      ['page', 'page'],
     ]) {
-      const parts = own.filter(({ meta }) => metas.includes(meta));
+      const parts = own.filter(({ meta }) => meta === wanted);
       if (parts.length === 0) continue;
-      const text = parts.map(({ meta, text: part }) =>
-        meta === 'compile' ? `if (Math.random() > 2) {\n${part}}\n` : part,
-      );
+      const text = parts.map(({ text: part }) => part).join('\n');
       const file = join(folder, `${kind}.ts`);
-      writeFileSync(file, `${shortened(text.join('\n'))}\nexport {};\n`);
-      programs.push({ page, kind, file, expected: expected(text.join('\n')) });
+      writeFileSync(file, `${shortened(text)}\nexport {};\n`);
+      programs.push({ page, kind, file, expected: expected(text) });
     }
   }
   return programs;

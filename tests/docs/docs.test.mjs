@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import omnigrad from 'omnigrad/vite';
 import { launch } from '../e2e/support/chromium.mjs';
@@ -16,11 +17,17 @@ const programs = writePrograms();
 const all = blocks();
 const kinds = new Set(['ts', 'js', 'sh', 'http', 'cpp', 'json']);
 
-let browser;
+// The CDN of the guide, and what stands for it.
+const cdn = 'https://cdn.example/omnigrad@0.1.0/dist/';
+
+let browser, elsewhere;
 before(async () => {
-  browser = await launch();
+  [browser, elsewhere] = [await launch(), await serveSite()];
 });
-after(() => browser?.close());
+after(() => {
+  elsewhere?.close();
+  return browser?.close();
+});
 
 test('every block is of a kind that is tested', () => {
   assert.deepEqual(
@@ -90,6 +97,11 @@ for (const { page, kind, file, expected } of programs.filter((program) => progra
 for (const { page, file, expected } of programs.filter((program) => program.kind === 'page')) {
   test(`${page}: runs in a page`, async () => {
     const folder = dirname(file);
+    const prefix = readFileSync(file, 'utf8').includes(cdn) ? 'isolated' : 'strict';
+    const placed = (text) =>
+      text
+        .replaceAll(cdn, `${elsewhere.origin}/open/lib/`)
+        .replace(/(["'])\/(?=[\w-]+\.mjs\1)/g, `$1/${prefix}/`);
     const files = {
       'index.html':
         '<!doctype html><link rel="icon" href="data:,"><script type="module" src="page.js"></script>',
@@ -97,8 +109,10 @@ for (const { page, file, expected } of programs.filter((program) => program.kind
     for (const name of readdirSync(folder).filter((n) => n.endsWith('.ts') && n !== 'node.ts')) {
       const out = join(folder, `web-${basename(name, '.ts')}.js`);
       await compile(join(folder, name), out, 'browser');
-      files[name === 'page.ts' ? 'page.js' : name] = readFileSync(out, 'utf8');
+      files[name === 'page.ts' ? 'page.js' : name] = placed(readFileSync(out, 'utf8'));
     }
+    for (const name of readdirSync(folder).filter((n) => n.endsWith('.mjs')))
+      files[name] = placed(readFileSync(join(folder, name), 'utf8'));
     const site = await serveSite(files);
     const tab = await browser.newPage();
     const printed = [];
@@ -113,7 +127,7 @@ for (const { page, file, expected } of programs.filter((program) => program.kind
       });
       setTimeout(resolve, 60000).unref();
     });
-    await tab.goto(`${site.origin}/strict/index.html`);
+    await tab.goto(`${site.origin}/${prefix}/index.html`);
     await done;
     await tab.close();
     site.close();
@@ -155,11 +169,18 @@ test('the operations of the README are there', async () => {
   );
 });
 
-test('headers are those that the plugin sends', () => {
+test('headers are those that the plugin sends', async () => {
   const { server, preview, optimizeDeps, worker } = omnigrad().config();
   assert.deepEqual([preview, optimizeDeps.exclude, worker.format], [server, ['omnigrad'], 'es']);
   assert.deepEqual(Object.keys(omnigrad({ isolate: false }).config()), ['optimizeDeps', 'worker']);
   assert.throws(() => omnigrad({ isolated: true }), { code: 'option', op: 'omnigrad/vite' });
+  // The guide's configuration is a file that Vite would load.
+  const { default: config } = await import(pathToFileURL(join(home, 'builds/vite.config.js')));
+  assert.deepEqual(
+    config.plugins.map((plugin) => plugin.name),
+    [omnigrad().name],
+  );
+  assert.deepEqual(config.plugins[0].config(), omnigrad().config());
   const told = all.filter(({ language }) => language === 'http').map(({ text }) => text.trim().split('\n'));
   assert.ok(told.length > 0);
   for (const lines of told)

@@ -73,6 +73,18 @@ test('select, narrow, chunk, unbind', () => {
   );
 });
 
+test('split: a number is the size of each part, a list has them all', () => {
+  const shapes = (parts) => parts.map((part) => part.shape);
+  const x = counting([5, 3]);
+  assert.deepEqual(shapes(x.split(2)), [[2, 3], [2, 3], [1, 3]]); // prettier-ignore
+  assert.deepEqual(shapes(og.split(x, 1, { dim: -1 })), [[5, 1], [5, 1], [5, 1]]); // prettier-ignore
+  assert.deepEqual(shapes(x.split(9)), [[5, 3]]);
+  assert.deepEqual(shapes(og.zeros([0, 2]).split(3)), [[0, 2]]);
+  assert.deepEqual(x.split([1, 4])[1].at(0).tolist(), [3, 4, 5]);
+  assert.throws(() => x.split(0), /split: sizes is 0; it must be a whole number from 1/);
+  assert.throws(() => x.split([2, 2]), /add up to 4, axis 0 has 5/);
+});
+
 test('they are views, through which writes go', () => {
   const x = og.zeros([2, 2, 1]);
   const one = og.ones([2]);

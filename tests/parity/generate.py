@@ -221,6 +221,22 @@ class Translator(nn.Module):
         return self.transformer(src, tgt, tgt_mask=mask)
 
 
+class Rare(nn.Module):
+    """Layers that few networks have."""
+
+    def __init__(self):
+        super().__init__()
+        self.shuffle = nn.ChannelShuffle(2)
+        self.lstm = nn.LSTM(4, 5, num_layers=2, bidirectional=True, batch_first=True, proj_size=3)
+        self.bag = nn.EmbeddingBag(9, 6, padding_idx=2, include_last_offset=True)
+        self.head = nn.AdaptiveLogSoftmaxWithLoss(6, 12, [3, 7], div_value=2.0, head_bias=True)
+
+    def forward(self, x, samples, bags, offsets, classes):
+        pooled = F.fractional_max_pool2d(self.shuffle(x), 2, output_size=(4, 3), _random_samples=samples)
+        y = self.lstm(pooled.flatten(2).transpose(1, 2))[0].mean(1) + self.bag(bags, offsets)
+        return torch.cat([self.head(y, classes).output[:, None], self.head.log_prob(y)], 1)
+
+
 MLP = lambda: nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 3))
 CNN = lambda: nn.Sequential(
     *[nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 6, 3), nn.ReLU()],
@@ -271,6 +287,9 @@ NETS = {
     "translator": (Translator, [single(2, 5, 4), single(2, 3, 4)], [single(2, 3, 4)], F.mse_loss,
                    torch.optim.Adam, {"lr": 0.01}),
     "critic": (Critic, [single(3, 1, 6, 6)], [single(3, 1)], lambda y, t: (y * t).mean(), torch.optim.Adam, {"lr": 0.01, "betas": [0.5, 0.9]}),
+    "rare": (Rare, [single(3, 4, 9, 7), torch.rand(3, 4, 2).float().double(), torch.tensor([2, 5, 1, 2, 8, 2, 2]),
+                    torch.tensor([0, 3, 5, 7]), torch.tensor([1, 11, 4])],
+             [single(3, 13)], lambda y, t: (y * t).mean(), torch.optim.Adam, {"lr": 0.01}),
 }
 
 

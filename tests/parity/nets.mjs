@@ -160,6 +160,20 @@ class Translator extends nn.Module {
   }
 }
 
+class Rare extends nn.Module {
+  shuffle = new nn.ChannelShuffle(2);
+  lstm = new nn.LSTM(4, 5, { numLayers: 2, bidirectional: true, batchFirst: true, projSize: 3 });
+  bag = new nn.EmbeddingBag(9, 6, { paddingIdx: 2, includeLastOffset: true });
+  head = new nn.AdaptiveLogSoftmaxWithLoss(6, 12, [3, 7], { divValue: 2, headBias: true });
+  forward(x, randomSamples, bags, offsets, classes) {
+    const pooled = og.fractionalMaxPool(this.shuffle.call(x), 2, { outputSize: [4, 3], randomSamples });
+    const [states] = this.lstm.call(pooled.flatten(2).transpose(1, 2));
+    const y = states.mean(1).add(this.bag.call(bags, offsets));
+    const { output } = this.head.call(y, classes);
+    return og.cat([output.reshape([-1, 1]), this.head.logProb(y)], 1);
+  }
+}
+
 const mlp = () =>
   new nn.Sequential(
     ...[new nn.Linear(6, 8), new nn.Tanh(), new nn.Linear(8, 8), new nn.GELU()],
@@ -209,4 +223,5 @@ export const nets = {
   mixed: [() => new Mixed(), og.mseLoss],
   translator: [() => new Translator(), og.mseLoss],
   critic: [() => new Critic(), (y, t) => y.mul(t).mean()],
+  rare: [() => new Rare(), (y, t) => y.mul(t).mean()],
 };

@@ -56,6 +56,7 @@ export {
 export { customGrad } from './custom_grad.js';
 export type { ComputeDType, DType, TypedArray } from './dtype.js';
 export { OmnigradError } from './errors.js';
+export { type FractionalMaxPoolOptions, fractionalMaxPool } from './fractional_pool.js';
 export type { Index } from './indexing.js';
 export { type InitOptions, type InitResult, terminate } from './loader/instance.js';
 export type { Reason, ReasonCode } from './loader/select.js';
@@ -81,6 +82,7 @@ export {
   bernoulli,
   dropout,
   exponential,
+  featureAlphaDropout,
   featureDropout,
   gaussianNoise,
   multinomial,
@@ -95,6 +97,7 @@ export {
   movedim,
   narrow,
   select,
+  split,
   squeeze,
   transpose,
   unbind,

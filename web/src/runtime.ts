@@ -1,6 +1,7 @@
 // The one place that talks to the module: its memory, its scratch area, its statuses. Handles are plain integers here;
 // what a tensor is, and who frees it, is tensor.ts and scope.ts.
 
+import { isTrap, withTraps } from './crash.js';
 import { type DType, type TypedArray, dtypes, itemSize, typedView } from './dtype.js';
 import { OmnigradError, failure } from './errors.js';
 import { type Binding, type WasmModule, endPool } from './loader/binding.js';
@@ -19,9 +20,16 @@ export class Runtime {
   #scratch: Float64Array;
   readonly #scratchAt: number;
   readonly #scratchSize: number;
+  #crash: string | undefined;
 
   constructor(module: WasmModule, memory: WasmMemory) {
-    this.module = module;
+    this.module = withTraps(
+      module,
+      () => {
+        this.refuseAfterCrash('omnigrad');
+      },
+      (error) => this.#trapped(error),
+    );
     this.memory = memory;
     this.#scratchAt = module.scratch();
     this.#scratchSize = module.scratchSize();
@@ -58,7 +66,13 @@ export class Runtime {
 
   /** Runs the op whose arguments lie in the scratch area; gives its first output, 0 if that is hidden or there is none. */
   call(index: number, op: string): number {
-    return this.answer(this.module._omnigrad_call(index), op);
+    let handle: number;
+    try {
+      handle = this.module._omnigrad_call(index);
+    } catch (error) {
+      throw isTrap(error) ? this.#trapped(error, op) : error;
+    }
+    return this.answer(handle, op);
   }
 
   /** The handle that the module answered with. Throws its last error where it gave a negative status instead. */
@@ -68,7 +82,22 @@ export class Runtime {
   }
 
   release(handle: number): void {
-    this.module._omnigrad_release(handle);
+    if (this.#crash === undefined) this.module._omnigrad_release(handle);
+  }
+
+  /** Why nothing can be computed any more, until `terminate()`; undefined as long as all is well. */
+  get crash(): string | undefined {
+    return this.#crash;
+  }
+
+  /** Throws after a crash, naming `op`. */
+  refuseAfterCrash(op: string): void {
+    if (this.#crash !== undefined) throw failure(op, 'crashed', `${this.#crash}; ${afterCrash}`);
+  }
+
+  #trapped(error: unknown, op = 'omnigrad'): OmnigradError {
+    this.#crash ??= `the module trapped: ${error instanceof Error ? error.message : String(error)}`;
+    return failure(op, 'crashed', `${this.#crash}; ${afterCrash}`, error);
   }
 
   /** Throws the module's last error unless `status` is 0. */
@@ -84,7 +113,9 @@ export class Runtime {
       shapes?: number[][];
     };
     const name = told.op === undefined || told.op === '' ? op : told.op;
-    const text = (told.message ?? 'failed') + (told.code === 'memory' ? advice() : '');
+    if (told.code === 'crashed') this.#crash ??= told.message ?? 'lost';
+    const more = { memory: advice(), crashed: `; ${afterCrash}` }[told.code ?? ''] ?? '';
+    const text = (told.message ?? 'failed') + more;
     return new OmnigradError(text.startsWith(`${name}:`) ? text : `${name}: ${text}`, {
       op: name,
       code: told.code ?? 'internal',
@@ -92,6 +123,8 @@ export class Runtime {
     });
   }
 }
+
+const afterCrash = 'what it holds is lost; terminate(), then init() start anew, from a checkpoint';
 
 let advice = (): string => '';
 
@@ -111,9 +144,10 @@ export function uninstallRuntime(): void {
   current = undefined;
 }
 
-/** The running module. @throws OmnigradError `not-initialised` before `init`, naming `op`. */
+/** The running module. @throws OmnigradError `not-initialised` before `init`, `crashed` after a crash, naming `op`. */
 export function runtime(op: string): Runtime {
   if (!current) throw failure(op, 'not-initialised', 'omnigrad has not been started; await init() first');
+  current.refuseAfterCrash(op);
   return current;
 }
 

@@ -1,10 +1,12 @@
 // Ops that draw random numbers. Each takes its part of a generator's stream, the default one's unless told otherwise;
 // with `seed` and `offset` it is a pure function of them and moves no generator. A call that is refused draws nothing.
 
-import { type CreateOptions, withGrad } from './create.js';
+import { type CreateOptions, full, withGrad } from './create.js';
+import { failure, shown } from './errors.js';
 import * as ops from './ops.generated.js';
-import { checkValue, checkedOptions, instance } from './options.js';
+import { aTensor, boolean, checkOptions, checkValue, checkedOptions, instance, share } from './options.js';
 import { Generator, defaultGenerator } from './random.js';
+import { scope } from './scope.js';
 import type { Tensor } from './tensor.js';
 
 /** Where the random numbers come from. */
@@ -73,6 +75,36 @@ export function featureDropout(x: Tensor, p = 0.5, options: ops.FeatureDropoutOp
 export function alphaDropout(x: Tensor, p = 0.5, options: ops.AlphaDropoutOptions & Stream = {}): Tensor {
   return dropping('alphaDropout', ops.alphaDropout, x, p, options);
 }
+
+/** Alpha dropout of whole channels of x [N, C, ...]: each is set to selu's limit with probability p, all then scaled. */
+export function featureAlphaDropout(
+  x: Tensor,
+  p = 0.5,
+  options: Stream & { readonly training?: boolean } = {},
+): Tensor {
+  const op = 'featureAlphaDropout';
+  checkOptions(op, options, { training: boolean, generator: generatorRule });
+  checkValue(op, 'x', x, aTensor);
+  checkValue(op, 'p', p, share);
+  if (x.ndim < 2) throw failure(op, 'shape', `x is ${shown([...x.shape])}; it must be [N, C, ...]`);
+  const { training = true, generator } = options;
+  if (!training || p === 0) return alphaDropout(x, p, { training: false });
+  return scope(() => {
+    const channels = [...x.shape.slice(0, 2), ...x.shape.slice(2).map(() => 1)];
+    // A channel that is kept has 1: alpha dropout gives it a + b, others b - a limit.
+    const drawn = alphaDropout(full(channels, 1, { dtype: x.dtype }), p, generator ? { generator } : {});
+    const scale = p === 1 ? 0 : 1 / Math.sqrt((1 - p) * (1 + p * seluLimit * seluLimit));
+    const shift = scale * p * seluLimit;
+    const kept = drawn.gt(shift).cast(x.dtype);
+    return ops.add(
+      ops.mul(ops.mul(x, kept), scale),
+      ops.add(ops.mul(kept, scale * seluLimit), shift - scale * seluLimit),
+    );
+  });
+}
+
+// What selu tends to far below 0, negated: its scale times its alpha.
+const seluLimit = 1.7580993408473766;
 
 /** In training adds normal noise of mean 0 and deviation `std`; else gives x. */
 export function gaussianNoise(x: Tensor, std = 0.1, options: ops.GaussianNoiseOptions & Stream = {}): Tensor {

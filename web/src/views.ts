@@ -3,6 +3,7 @@
 
 import { failure, shown } from './errors.js';
 import * as ops from './ops.generated.js';
+import { checkOptions, integer } from './options.js';
 import type { Tensor } from './tensor.js';
 
 type Sizes = ops.Sizes;
@@ -127,6 +128,21 @@ export function chunk(x: Tensor, chunks: number, dim?: number): Tensor[] {
   );
 }
 
+/**
+ * Parts of a dimension (0): a number is the size of each, of which the last may have less; a list has a size for each,
+ * that add up to the dimension's. Copies; narrow and chunk give views.
+ */
+export function split(x: Tensor, sizes: Sizes, options?: ops.SplitOptions): Tensor[] {
+  if (typeof sizes !== 'number') return ops.split(x, sizes, options);
+  checkOptions('split', options ?? {}, { dim: integer });
+  const at = axis('split', x, options?.dim ?? 0);
+  const size = x.shape[at] as number;
+  const each = whole('split', 'sizes', sizes, 1);
+  const parts = new Array<number>(Math.max(1, Math.ceil(size / each))).fill(each);
+  parts[parts.length - 1] = size - each * (parts.length - 1);
+  return ops.split(x, parts, { dim: at });
+}
+
 /** The entries of a dimension (0), which goes; views. */
 export function unbind(x: Tensor, dim?: number): Tensor[] {
   const at = axis('unbind', x, dim ?? 0);
@@ -153,13 +169,27 @@ export interface ViewMethods {
   narrow(dim: number, start: number, length: number): Tensor;
   /** At most `chunks` parts of a dimension (0); views. */
   chunk(chunks: number, dim?: number): Tensor[];
+  /** Parts of a dimension (0), of this size or of these. */
+  split(sizes: Sizes, options?: ops.SplitOptions): Tensor[];
   /** The entries of a dimension (0), which goes; views. */
   unbind(dim?: number): Tensor[];
 }
 
 /** A function, so that it may be called while modules that import each other are still being evaluated. */
 export function viewTable(): Record<keyof ViewMethods, Method> {
-  const table = { transpose, movedim, squeeze, unsqueeze, flatten, unflatten, select, narrow, chunk, unbind };
+  const table = {
+    transpose,
+    movedim,
+    squeeze,
+    unsqueeze,
+    flatten,
+    unflatten,
+    select,
+    narrow,
+    chunk,
+    split,
+    unbind,
+  };
   return table as Record<keyof ViewMethods, unknown> as Record<keyof ViewMethods, Method>;
 }
 type Method = (self: Tensor, ...rest: unknown[]) => unknown;

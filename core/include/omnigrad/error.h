@@ -13,7 +13,7 @@
 namespace omnigrad {
 
 // What a program can branch on; the names reach JavaScript as `error.code`.
-enum class Code { shape, dtype, option, index, argument, disposed, graph, memory, state, numeric };
+enum class Code { shape, dtype, option, index, argument, disposed, graph, memory, state, numeric, crashed };
 const char* name_of(Code code);
 
 class Error : public std::exception {

@@ -15,6 +15,13 @@ void start(int n);
 void stop();
 int threads() noexcept;
 
+// A worker may be lost: it traps, or is ended from outside. Its region comes back all the same, at once if it
+// could say so, else after a minute in which nothing got done, with chunks that never ran. What it was to
+// compute, and perhaps more, is not to be relied on then: lost() is true from there on, and every region is
+// run by its caller.
+bool lost() noexcept;
+void lose_this_worker() noexcept;  // by the dying worker, to run nothing of this pool after it
+
 // Runs fn(context, chunk) for each chunk in [0, chunks), each exactly once, in any order and on any thread;
 // returns when all have run. A call from inside a region runs serially.
 void run(int64_t chunks, void (*fn)(void* context, int64_t chunk) noexcept, void* context) noexcept;

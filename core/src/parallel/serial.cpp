@@ -7,6 +7,8 @@ namespace omnigrad::parallel {
 void start(int) {}
 void stop() {}
 int threads() noexcept { return 1; }
+bool lost() noexcept { return false; }
+void lose_this_worker() noexcept {}
 
 void set_deterministic(bool) noexcept {}
 bool deterministic() noexcept { return true; }

@@ -14,6 +14,7 @@
 #ifdef __EMSCRIPTEN__
 #include <emscripten/threading.h>
 
+#include <cerrno>
 #include <climits>
 #include <cmath>
 #endif
@@ -28,17 +29,31 @@ using Word = std::atomic<uint32_t>;
 // which emscripten_futex_wait knows how to do.
 void sleep_while(Word& word, uint32_t value) noexcept { emscripten_futex_wait(&word, value, INFINITY); }
 void wake_all(Word& word) noexcept { emscripten_futex_wake(&word, INT_MAX); }
+
+// False after a second in which nobody woke us.
+bool doze_while(Word& word, uint32_t value) noexcept {
+  return emscripten_futex_wait(&word, value, 1000) != -ETIMEDOUT;
+}
 #else
 void sleep_while(Word& word, uint32_t value) noexcept { word.wait(value); }
 void wake_all(Word& word) noexcept { word.notify_all(); }
+
+// A native thread is not lost without its process.
+bool doze_while(Word& word, uint32_t value) noexcept {
+  word.wait(value);
+  return true;
+}
 #endif
 
 constexpr int spins = 4000;
+// Counted one by one: a machine that was asleep meanwhile has missed a single one.
+constexpr int idle_seconds = 60;
 constexpr uint32_t open_bit = 1u << 31;     // workers may join
 constexpr uint32_t waiting_bit = 1u << 30;  // the caller sleeps until the last worker has left
 constexpr uint32_t count_mask = waiting_bit - 1;
 
 thread_local bool inside = false;  // in a region of more than one chunk
+thread_local bool joined = false;  // a worker that its region's caller waits for
 
 class Pool {
  public:
@@ -46,6 +61,7 @@ class Pool {
 
   void start(int n) {
     stop();
+    if (lost()) return;
     stopping_.store(false, std::memory_order_relaxed);
     const uint32_t epoch = epoch_.load(std::memory_order_relaxed);
     try {
@@ -59,8 +75,21 @@ class Pool {
     if (workers_.empty()) return;
     stopping_.store(true, std::memory_order_relaxed);
     announce();
-    for (std::thread& worker : workers_) worker.join();
+    for (std::thread& worker : workers_) {
+      if (lost()) {
+        worker.detach();
+      } else {
+        worker.join();
+      }
+    }
     workers_.clear();
+  }
+
+  bool lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
+
+  void lose_this_worker() noexcept {
+    lost_.store(true);
+    if (joined) leave();
   }
 
   int threads() const noexcept { return static_cast<int>(workers_.size()) + 1; }
@@ -99,10 +128,16 @@ class Pool {
       if ((state_.load(std::memory_order_acquire) & count_mask) == 0) return;
     }
     uint32_t state = state_.fetch_or(waiting_bit, std::memory_order_acq_rel) | waiting_bit;
-    while ((state & count_mask) != 0) {
-      sleep_while(state_, state);
+    for (int idle = 0; (state & count_mask) != 0;) {
+      idle = doze_while(state_, state) ? 0 : idle + 1;
+      if (idle == idle_seconds) return lost_.store(true);
       state = state_.load(std::memory_order_acquire);
     }
+  }
+
+  void leave() noexcept {
+    joined = false;
+    if (state_.fetch_sub(1, std::memory_order_acq_rel) == (waiting_bit | 1)) wake_all(state_);
   }
 
   void work(uint32_t seen) noexcept {
@@ -111,13 +146,12 @@ class Pool {
       seen = epoch_.load(std::memory_order_acquire);
       if (stopping_.load(std::memory_order_relaxed)) return;
       uint32_t state = state_.load(std::memory_order_relaxed);
-      bool joined = false;
       while ((state & open_bit) != 0 && !joined) {
         joined = state_.compare_exchange_weak(state, state + 1, std::memory_order_acquire);
       }
       if (!joined) continue;
       take_chunks();
-      if (state_.fetch_sub(1, std::memory_order_acq_rel) == (waiting_bit | 1)) wake_all(state_);
+      leave();
     }
   }
 
@@ -135,6 +169,7 @@ class Pool {
   void (*fn_)(void*, int64_t) noexcept = nullptr;
   void* context_ = nullptr;
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> lost_{false};
   // On lines of their own: each is written by all threads, at different times.
   alignas(64) std::atomic<int64_t> next_{0};
   alignas(64) Word state_{0};
@@ -155,12 +190,14 @@ constexpr int64_t scatter_min_width = 8;
 void start(int n) { pool.start(n); }
 void stop() { pool.stop(); }
 int threads() noexcept { return pool.threads(); }
+bool lost() noexcept { return pool.lost(); }
+void lose_this_worker() noexcept { pool.lose_this_worker(); }
 
 void set_deterministic(bool on) noexcept { is_deterministic.store(on, std::memory_order_relaxed); }
 bool deterministic() noexcept { return is_deterministic.load(std::memory_order_relaxed); }
 
 void run(int64_t chunks, void (*fn)(void*, int64_t) noexcept, void* context) noexcept {
-  if (chunks < 2 || inside || pool.threads() == 1) {
+  if (chunks < 2 || inside || pool.threads() == 1 || pool.lost()) {
     for (int64_t chunk = 0; chunk < chunks; ++chunk) fn(context, chunk);
     return;
   }

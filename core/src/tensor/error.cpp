@@ -6,8 +6,8 @@
 namespace omnigrad {
 
 const char* name_of(Code code) {
-  constexpr const char* names[] = {"shape",    "dtype", "option", "index", "argument",
-                                   "disposed", "graph", "memory", "state", "numeric"};
+  constexpr const char* names[] = {"shape", "dtype",  "option", "index",   "argument", "disposed",
+                                   "graph", "memory", "state",  "numeric", "crashed"};
   return names[static_cast<int>(code)];
 }
 

@@ -97,6 +97,15 @@ export const layers = [
     (Layer) => new Layer(3),
     (n) => [2, 4, ...image[n].map(() => 3)],
   ),
+  ...[2, 3].map((n) =>
+    row(
+      `FractionalMaxPool${n}d`,
+      // Windows at places of their own, since eval draws them too.
+      () => new nn[`FractionalMaxPool${n}d`](2, { outputRatio: 0.5, randomSamples: og.full([2, 4, n], 0.6) }),
+      [[2, 4, ...image[n]]],
+      halved(n),
+    ),
+  ),
   ...ranks.map((n) =>
     row(
       `MaxUnpool${n}d`,
@@ -127,6 +136,19 @@ export const layers = [
     [1, 2, 6, 8],
   ),
   row('Upsample', () => new nn.Upsample({ size: [5, 7], mode: 'nearest' }), [[1, 2, 3, 4]], [1, 2, 5, 7]),
+  row(
+    'UpsamplingNearest2d',
+    () => new nn.UpsamplingNearest2d({ scaleFactor: 2 }),
+    [[1, 2, 3, 4]],
+    [1, 2, 6, 8],
+  ),
+  row(
+    'UpsamplingBilinear2d',
+    () => new nn.UpsamplingBilinear2d({ size: [5, 7] }),
+    [[1, 2, 3, 4]],
+    [1, 2, 5, 7],
+  ),
+  same('ChannelShuffle', () => new nn.ChannelShuffle(2), [2, 4, 3]),
   row('PixelShuffle', () => new nn.PixelShuffle(2), [[1, 8, 3, 4]], [1, 2, 6, 8]),
   row('PixelUnshuffle', () => new nn.PixelUnshuffle(2), [[1, 2, 6, 8]], [1, 8, 3, 4]),
   row('Unfold', () => new nn.Unfold(2), [[1, 3, 4, 5]], [1, 12, 12]),
@@ -141,6 +163,7 @@ export const layers = [
 
   same('Dropout', () => new nn.Dropout(0.3)),
   same('AlphaDropout', () => new nn.AlphaDropout(0.3)),
+  same('FeatureAlphaDropout', () => new nn.FeatureAlphaDropout(0.3), [4, 6, 2]),
   ...spatial('Dropout', (Layer) => new Layer(0.3), whole),
   same('GaussianNoise', () => new nn.GaussianNoise(0.1)),
 
@@ -219,6 +242,13 @@ export const layers = [
   ),
   row('PositionalEncoding', () => new nn.PositionalEncoding(6, { maxLength: 9 }), [[2, 4, 6]], [2, 4, 6]),
   row('RotaryEncoding', () => new nn.RotaryEncoding(), [[2, 4, 6]], [2, 4, 6]),
+  row(
+    'LSTM',
+    () => new nn.LSTM(4, 3, { numLayers: 2, bidirectional: true, dropout: 0.2, projSize: 2 }),
+    [[6, 2, 4], () => null, () => ({ lengths: [6, 4] })],
+    [6, 2, 4],
+  ),
+  row('EmbeddingBag', () => new nn.EmbeddingBag(7, 3, { paddingIdx: 0 }), [() => index(7, 2, 5)], [2, 3]),
   row('EmbeddingBag', () => new nn.EmbeddingBag(7, 3), [() => index(7, 2, 5)], [2, 3]),
   row(
     'CosineSimilarity',
@@ -264,6 +294,12 @@ export const layers = [
     () => new nn.CrossEntropyLoss({ weight: og.rand([6]) }),
     [[4, 6], () => index(6, 4)],
     [],
+  ),
+  row(
+    'AdaptiveLogSoftmaxWithLoss',
+    () => new nn.AdaptiveLogSoftmaxWithLoss(6, 9, [2, 5], { divValue: 2 }),
+    [[4, 6], () => og.tensor([0, 3, 8, 1], { dtype: 'int64' })],
+    [4],
   ),
   row('NLLLoss', () => new nn.NLLLoss({ weight: og.rand([6]) }), [[4, 6], () => index(6, 4)], []),
   row('BCELoss', () => new nn.BCELoss(), [() => leaf(share(4, 6)), () => share(4, 6)], []),
@@ -334,7 +370,7 @@ export const layers = [
 ];
 
 /** Classes that only hold others. */
-export const holders = ['Module', 'ModuleList', 'ModuleDict', 'ParameterList'];
+export const holders = ['Module', 'ModuleList', 'ModuleDict', 'ParameterList', 'ParameterDict'];
 
 /** The inputs of a row, made anew; those given as shapes require grad. */
 export function inputsOf({ inputs }) {

@@ -11,7 +11,8 @@ import { type InitOptions, type InitResult, initWith } from './instance.js';
  * had; else it prints nothing and adds no global.
  *
  * @throws OmnigradError `option` for bad options, `no-simd` and the like where nothing can run, `start-failed`,
- *   `start-timeout` or `memory` where no build came up, `already-initialised`, and `terminated`.
+ *   `start-timeout` or `memory` where no build came up, `already-initialised`, `crashed`, and
+ *   `terminated`.
  */
 export function init(options: InitOptions = {}): Promise<InitResult> {
   return initWith({ threads: threadsAssets, single: singleAssets }, options);

@@ -5,7 +5,7 @@ import { type Assets, type AssetUrls, type BuiltIn, type Variant, assetUrls } fr
 import { failure } from '../errors.js';
 import { type Rule, boolean, checkOptions, oneOf, positive, whole } from '../options.js';
 import type { PlatformWasmModule } from '../platform.js';
-import { installRuntime, uninstallRuntime } from '../runtime.js';
+import { installRuntime, runtimeIfAny, uninstallRuntime } from '../runtime.js';
 import { endPool } from './binding.js';
 import { type Features, features } from './features.js';
 import { type Reason, type ReasonCode, selectVariant, threadLimit } from './select.js';
@@ -50,6 +50,8 @@ let running: Running | undefined;
 export async function initWith(builtIn: BuiltIn, options: InitOptions): Promise<InitResult> {
   checkOptions('init', options, rules);
   if (running) {
+    const crash = runtimeIfAny()?.crash;
+    if (crash !== undefined) throw failure('init', 'crashed', `${crash}; call terminate() first`);
     if (sameOptions(running.options, options)) return running.result;
     throw failure(
       'init',

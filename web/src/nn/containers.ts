@@ -175,3 +175,48 @@ export class ParameterList extends Module<never, never> {
     return noForward('ParameterList');
   }
 }
+
+/** Parameters by name, in the order in which they were set; tensors that are none yet become such. */
+export class ParameterDict extends Module<never, never> {
+  readonly #tensors = new Map<string, Tensor>();
+
+  constructor(tensors: Readonly<Record<string, Tensor>> | Iterable<readonly [string, Tensor]> = {}) {
+    super();
+    const list = Symbol.iterator in tensors ? tensors : Object.entries(tensors);
+    for (const [name, tensor] of list) this.set(name, tensor);
+  }
+  get size(): number {
+    return this.#tensors.size;
+  }
+  get(name: string): Tensor | undefined {
+    return this.#tensors.get(name);
+  }
+  has(name: string): boolean {
+    return this.#tensors.has(name);
+  }
+  set(name: string, tensor: Tensor): this {
+    checkValue('ParameterDict', 'name', name, text);
+    if (!isTensor(tensor))
+      throw failure('ParameterDict', 'argument', `'${name}' is ${shown(tensor)}; it must be a Tensor`);
+    this.#tensors.set(name, parameter(tensor));
+    return this;
+  }
+  delete(name: string): boolean {
+    return this.#tensors.delete(name);
+  }
+  keys(): IterableIterator<string> {
+    return this.#tensors.keys();
+  }
+  values(): IterableIterator<Tensor> {
+    return this.#tensors.values();
+  }
+  [Symbol.iterator](): IterableIterator<[string, Tensor]> {
+    return this.#tensors.entries();
+  }
+  protected override entries(): Iterable<readonly [string, unknown]> {
+    return [...super.entries(), ...this.#tensors];
+  }
+  forward(): never {
+    return noForward('ParameterDict');
+  }
+}

@@ -2,7 +2,7 @@
 
 import { checkOptions, notNegative, share } from '../options.js';
 import type { Generator } from '../random.js';
-import { alphaDropout, dropout, featureDropout, gaussianNoise } from '../stochastic.js';
+import { alphaDropout, dropout, featureAlphaDropout, featureDropout, gaussianNoise } from '../stochastic.js';
 import type { Tensor } from '../tensor.js';
 import { checkSizes, generatorRules, withBatch } from './checks.js';
 import { Module } from './module.js';
@@ -46,6 +46,16 @@ export class AlphaDropout extends DropoutBase {
   }
   protected drop(x: Tensor): Tensor {
     return alphaDropout(x, this.p, this.stream);
+  }
+}
+
+/** Alpha dropout of whole channels of [N, C, *S]. */
+export class FeatureAlphaDropout extends DropoutBase {
+  constructor(p = 0.5, options: DropoutLayerOptions = {}) {
+    super('FeatureAlphaDropout', p, options);
+  }
+  protected drop(x: Tensor): Tensor {
+    return featureAlphaDropout(x, this.p, this.stream);
   }
 }
 

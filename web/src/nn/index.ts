@@ -2,6 +2,11 @@
 
 export * from './activation.js';
 export {
+  type AdaptiveLogSoftmaxOptions,
+  type AdaptiveLogSoftmaxOutput,
+  AdaptiveLogSoftmaxWithLoss,
+} from './adaptive_softmax.js';
+export {
   AdaptiveAvgPool1d,
   AdaptiveAvgPool2d,
   AdaptiveAvgPool3d,
@@ -32,6 +37,11 @@ export * from './deform.js';
 export * from './distance.js';
 export * from './dropout.js';
 export * from './embedding.js';
+export {
+  FractionalMaxPool2d,
+  FractionalMaxPool3d,
+  type FractionalMaxPoolLayerOptions,
+} from './fractional_pool.js';
 export * from './gates.js';
 export type { BackwardHook, ForwardHook, ForwardPreHook, HookHandle } from './hooks.js';
 export * as init from './initializers.js';
@@ -80,6 +90,7 @@ export * from './positional.js';
 export {
   GRU,
   LSTM,
+  type LSTMOptions,
   type LSTMState,
   RNN,
   type RNNOptions,

@@ -1,13 +1,15 @@
 // Recurrent layers over sequences, with PyTorch's names and layouts of weights.
 
+import { failure } from '../errors.js';
 import { cat, gru, lstm, rnn } from '../ops.generated.js';
-import { boolean, checkOptions, oneOf, share, whole } from '../options.js';
+import { type Rule, boolean, checkOptions, oneOf, share, whole } from '../options.js';
 import { dropout } from '../stochastic.js';
 import type { Tensor } from '../tensor.js';
 import { checkInput, checkSizes, layerRules } from './checks.js';
 import { type LayerOptions, fanInUniform } from './init.js';
 import { Module } from './module.js';
 import { type Lengths, lengthsOf } from './lengths.js';
+import { projectedLstm } from './projected_lstm.js';
 
 export interface RecurrentOptions extends LayerOptions {
   /** Layers, each reading the one before; default 1. */
@@ -28,6 +30,11 @@ export interface RNNOptions extends RecurrentOptions {
 export interface SequenceOptions {
   /** Steps of each sequence: beyond them y is 0 and the state stays. Default: all. */
   readonly lengths?: Lengths | null;
+}
+
+export interface LSTMOptions extends RecurrentOptions {
+  /** Numbers that h is projected to, fewer than hiddenSize; default 0: none. Step by step in ops, so slower. */
+  readonly projSize?: number;
 }
 
 /** What a layer of any kind computes of x: y and its last states, [directions, batch, hidden] each. */
@@ -55,13 +62,17 @@ abstract class RecurrentBase<State, Last> extends Module<
     gates: number,
     inputSize: number,
     hiddenSize: number,
-    options: RecurrentOptions,
+    options: RecurrentOptions & { readonly projSize?: number },
     run: Run,
   ) {
     super();
     checkSizes(name, { inputSize, hiddenSize }, whole(1));
     const own = { numLayers: whole(1), batchFirst: boolean, dropout: share, bidirectional: boolean };
-    checkOptions(name, options, { ...layerRules, ...own, nonlinearity: oneOf('tanh', 'relu') });
+    checkOptions(name, options, { ...layerRules, ...own, ...ownRules[name] });
+    const { projSize = 0 } = options;
+    if (projSize >= hiddenSize)
+      throw failure(name, 'option', `projSize is ${projSize}; it must be below hiddenSize, ${hiddenSize}`);
+    const states = projSize === 0 ? hiddenSize : projSize;
     const { numLayers = 1, batchFirst = false, bidirectional = false, bias = true } = options;
     this.#name = name;
     this.#options = { numLayers, batchFirst, bidirectional, bias };
@@ -69,7 +80,7 @@ abstract class RecurrentBase<State, Last> extends Module<
     this.#run = run;
     const directions = bidirectional ? ['', '_reverse'] : [''];
     for (let layer = 0; layer < numLayers; layer++) {
-      const inputs = layer === 0 ? inputSize : hiddenSize * directions.length;
+      const inputs = layer === 0 ? inputSize : states * directions.length;
       for (const direction of directions) {
         const add = (what: string, shape: number[]): void => {
           // Within 1/sqrt(hiddenSize), all of them.
@@ -77,10 +88,10 @@ abstract class RecurrentBase<State, Last> extends Module<
           this.#weights.push(this.register(`${what}_l${layer}${direction}`, tensor));
         };
         add('weight_ih', [gates * hiddenSize, inputs]);
-        add('weight_hh', [gates * hiddenSize, hiddenSize]);
-        if (!bias) continue;
-        add('bias_ih', [gates * hiddenSize]);
-        add('bias_hh', [gates * hiddenSize]);
+        add('weight_hh', [gates * hiddenSize, states]);
+        if (bias) add('bias_ih', [gates * hiddenSize]);
+        if (bias) add('bias_hh', [gates * hiddenSize]);
+        if (projSize > 0) add('weight_hr', [projSize, hiddenSize]);
       }
     }
   }
@@ -89,12 +100,12 @@ abstract class RecurrentBase<State, Last> extends Module<
     checkInput(this.#name, x);
     checkOptions(this.#name, given, { lengths: { text: 'a Tensor or a list', test: isLengths } });
     const lengths = lengthsOf(given.lengths);
-    const { numLayers, bidirectional, bias } = this.#options;
+    const { numLayers, bidirectional } = this.#options;
     if (!this.training || this.#dropout === 0 || numLayers === 1)
       return this.#run(x, this.#weights, states, { ...this.#options, lengths });
     // Layer by layer, with dropout between them.
     const directions = bidirectional ? 2 : 1;
-    const count = directions * (bias ? 4 : 2);
+    const count = this.#weights.length / numLayers;
     const own = { ...this.#options, numLayers: 1, lengths };
     const last: Tensor[][] = states.map(() => []);
     let y = x;
@@ -110,6 +121,10 @@ abstract class RecurrentBase<State, Last> extends Module<
   }
 }
 
+const ownRules: Readonly<Record<string, Record<string, Rule>>> = {
+  RNN: { nonlinearity: oneOf('tanh', 'relu') },
+  LSTM: { projSize: whole() },
+};
 const isLengths = (value: unknown): boolean => typeof value === 'object';
 
 /** Elman's layers: h' = tanh(W x + b + U h + c), or relu. */
@@ -148,12 +163,12 @@ export type LSTMState = readonly [h: Tensor, c: Tensor];
 
 /** Long short-term memory (Hochreiter, Schmidhuber 1997), gates i, f, g, o. */
 export class LSTM extends RecurrentBase<LSTMState, [hn: Tensor, cn: Tensor]> {
-  constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) {
+  constructor(inputSize: number, hiddenSize: number, options: LSTMOptions = {}) {
     super('LSTM', 4, inputSize, hiddenSize, options, (x, weights, [h0, c0], given) =>
-      lstm(x, weights, { ...given, h0, c0 }),
+      options.projSize ? projectedLstm(x, weights, [h0, c0], given) : lstm(x, weights, { ...given, h0, c0 }),
     );
   }
-  /** As RNN's, with two states: [h, c]. */
+  /** As RNN's, with two states: [h, c]; y and h have projSize numbers for hiddenSize where that is given. */
   forward(
     x: Tensor,
     state?: LSTMState | null,

@@ -1,10 +1,11 @@
 // Layers that move elements: resizing, pixel shuffles, windows as columns.
 
+import { failure } from '../errors.js';
 import { fold, interpolate, pixelShuffle, pixelUnshuffle, unfold } from '../ops.generated.js';
 import type { InterpolateOptions, UnfoldOptions } from '../ops.generated.js';
 import { type Rule, checkOptions, either, manyOf, whole } from '../options.js';
 import type { Tensor } from '../tensor.js';
-import { checkSizes, interpolateRules } from './checks.js';
+import { checkInput, checkSizes, interpolateRules, shapeOf } from './checks.js';
 import type { Sizes } from './init.js';
 import { Module } from './module.js';
 
@@ -33,6 +34,54 @@ export class Interpolate extends Resize {
 export class Upsample extends Resize {
   constructor(options: InterpolateOptions) {
     super('Upsample', options);
+  }
+}
+
+/** What an Upsampling layer is told: one of the two. */
+export interface UpsamplingOptions {
+  /** Sizes of the spatial axes. */
+  readonly size?: Sizes;
+  /** Of the spatial axes. */
+  readonly scaleFactor?: number;
+}
+
+const upsamplingRules = { size: interpolateRules.size, scaleFactor: interpolateRules.scaleFactor };
+
+/** Resizes [N, C, H, W] to the nearest pixel. */
+export class UpsamplingNearest2d extends Resize {
+  constructor(options: UpsamplingOptions) {
+    checkOptions('UpsamplingNearest2d', options, upsamplingRules);
+    super('UpsamplingNearest2d', { ...options, mode: 'nearest' });
+  }
+}
+
+/** Resizes [N, C, H, W] linearly, corners to corners. */
+export class UpsamplingBilinear2d extends Resize {
+  constructor(options: UpsamplingOptions) {
+    checkOptions('UpsamplingBilinear2d', options, upsamplingRules);
+    super('UpsamplingBilinear2d', { ...options, mode: 'bilinear', alignCorners: true });
+  }
+}
+
+/** [N, C, *S]: channel g C/groups + i goes to i groups + g (Zhang et al. 2018). */
+export class ChannelShuffle extends Module {
+  readonly #groups: number;
+  constructor(groups: number) {
+    super();
+    checkSizes('ChannelShuffle', { groups }, whole(1));
+    this.#groups = groups;
+  }
+  forward(x: Tensor): Tensor {
+    checkInput('ChannelShuffle', x);
+    const [n = 0, channels = 0, ...space] = x.shape;
+    if (x.ndim < 2 || channels % this.#groups !== 0)
+      throw failure(
+        'ChannelShuffle',
+        'shape',
+        `the input is ${shapeOf(x)}; it must be [N, C, *S] with a C that ${this.#groups} groups divide`,
+      );
+    const apart = x.reshape([n, this.#groups, channels / this.#groups, ...space]);
+    return apart.transpose(1, 2).reshape(x.shape);
   }
 }
 
