@@ -127,5 +127,13 @@ test('a parameter without a gradient is left alone, and counts its own steps', (
 
 test('what is no parameter is refused', () => {
   assert.throws(() => new optim.SGD([]), /SGD: there are no parameters/);
-  assert.throws(() => new optim.Adam([og.zeros([1])]), /Adam: parameter 0 is not a leaf/);
+  const computed = og.zeros([1], { requiresGrad: true }).mul(2);
+  assert.throws(
+    () => new optim.Adam([computed]),
+    /Adam: parameter 0 is computed, not a leaf; it must be a float/,
+  );
+  assert.throws(
+    () => new optim.Adam([og.zeros([1], { dtype: 'int64' })]),
+    /parameter 0 is of int64; it must/,
+  );
 });

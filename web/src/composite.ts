@@ -23,7 +23,7 @@ import {
 import { Generator } from './random.js';
 import { scope } from './scope.js';
 import { exponential } from './stochastic.js';
-import type { Tensor } from './tensor.js';
+import { type Tensor, isTensor } from './tensor.js';
 import { axis, narrow, unsqueeze } from './views.js';
 
 const shapeText = (x: Tensor): string => `[${x.shape.join(', ')}]`;
@@ -46,7 +46,7 @@ export function trace(x: Tensor): Tensor {
 /** A vector [n] as the diagonal of a matrix, or the diagonal of a matrix; `diagonal` places lie above the main one. */
 export function diag(x: Tensor, diagonal = 0): Tensor {
   checkValue('diag', 'diagonal', diagonal, integer);
-  if (x.ndim === 2) return ops.diagonal(x, { offset: diagonal });
+  if (isTensor(x) && x.ndim === 2) return ops.diagonal(x, { offset: diagonal });
   needsRank('diag', 'x', x, 1);
   return diagEmbed(x, { offset: diagonal });
 }
@@ -54,6 +54,7 @@ export function diag(x: Tensor, diagonal = 0): Tensor {
 /** [..., n] as the diagonals of matrices [..., n + |offset|, n + |offset|], zeros elsewhere. */
 export function diagEmbed(x: Tensor, options: { readonly offset?: number } = {}): Tensor {
   return scope(() => {
+    checkValue('diagEmbed', 'x', x, aTensor);
     checkOptions('diagEmbed', options, { offset: integer });
     const { offset = 0 } = options;
     const n = x.shape.at(-1);
@@ -136,6 +137,7 @@ export function nanToNum(
 ): Tensor {
   return scope(() => {
     checkOptions('nanToNum', options, { nan: number, posinf: number, neginf: number });
+    checkValue('nanToNum', 'x', x, aTensor);
     if (!isFloating(x.dtype)) return ops.clone(x);
     const most = x.dtype === 'float64' ? greatest.float64 : greatest.float32;
     const { nan = 0, posinf = most, neginf = -most } = options;
@@ -176,18 +178,25 @@ export function countNonzero(x: Tensor, dim?: ops.Sizes): Tensor {
   });
 }
 
+// Of a list that is made in JavaScript.
+const mostEntries = 2 ** 26;
+
 /** Each entry of a dimension (of the flattened tensor if none is given) as often as told: a number, or one for each. */
 export function repeatInterleave(x: Tensor, repeats: number | Tensor, dim?: number): Tensor {
   return scope(() => {
     const flat = dim === undefined ? ops.reshape(x, [-1]) : x;
     const at = axis('repeatInterleave', flat, dim ?? 0);
     const size = flat.shape[at] as number;
+    if (typeof repeats !== 'number') checkValue('repeatInterleave', 'repeats', repeats, aTensor);
     const each = typeof repeats === 'number' ? new Array<number>(size).fill(repeats) : numbersOf(repeats);
     if (each.length !== size || !each.every((count) => Number.isInteger(count) && count >= 0)) {
       const given = typeof repeats === 'number' ? shown(repeats) : shapeText(repeats);
       const text = `repeats ${given} must be a whole number from 0, or one for each of ${size} entries`;
       throw failure('repeatInterleave', 'option', text);
     }
+    const total = each.reduce((sum, count) => sum + count, 0);
+    if (total > mostEntries)
+      throw failure('repeatInterleave', 'memory', `${total} entries are more than ${mostEntries}`);
     const places = each.flatMap((count, i) => new Array<number>(count).fill(i));
     return ops.indexSelect(flat, at, tensor(places, { dtype: 'int64', shape: [places.length] }));
   });
@@ -197,6 +206,7 @@ export function repeatInterleave(x: Tensor, repeats: number | Tensor, dim?: numb
 export function indexFill(x: Tensor, dim: number, index: Tensor, value: number): Tensor {
   return scope(() => {
     const at = axis('indexFill', x, dim);
+    checkValue('indexFill', 'index', index, aTensor);
     const hit = zeros([x.shape[at] as number], { dtype: 'int64' });
     const one = full([index.numel], 1, { dtype: 'int64' });
     const mask = ops.gt(ops.indexAdd(hit, 0, ops.reshape(index, [-1]), one), 0);

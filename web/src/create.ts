@@ -96,9 +96,15 @@ function checkRange(op: string, values: Flat, dtype: DType): void {
   }
 }
 
+const maxRank = 16; // the core's
+
 function flatten(data: TensorData): { flat: Flat; shape: number[] } {
   const shape: number[] = [];
-  for (let level: unknown = data; Array.isArray(level); level = level[0]) shape.push(level.length);
+  for (let level: unknown = data; Array.isArray(level); level = level[0]) {
+    shape.push(level.length);
+    // Before an array that holds itself is followed for ever.
+    if (shape.length > maxRank) throw failure('tensor', 'shape', `arrays are nested deeper than ${maxRank}`);
+  }
   const flat: (number | boolean | bigint)[] = [];
   const visit = (value: unknown, depth: number): void => {
     if (!Array.isArray(value)) {

@@ -51,11 +51,14 @@ export function describe(value: unknown): string {
 }
 
 /** A value as an error shows it: short, and telling its type. */
-export function shown(value: unknown): string {
+export function shown(value: unknown, depth = 0): string {
   if (typeof value === 'string') return `'${value}'`;
   if (typeof value === 'bigint') return `${value}n`;
+  if (typeof value === 'symbol') return 'a symbol';
   if (Array.isArray(value))
-    return value.length < 9 ? `[${value.map(shown).join(', ')}]` : `${value.length} values`;
+    return value.length < 9 && depth < 4 // it may hold itself
+      ? `[${value.map((item) => shown(item, depth + 1)).join(', ')}]`
+      : `${value.length} values`;
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : describe(value);
 }
 

@@ -109,11 +109,16 @@ export function checkedOptions(
   allowed: readonly string[],
 ): Record<string, unknown> {
   if (typeof options !== 'object' || options === null || Array.isArray(options) || isTensor(options)) {
+    const first = allowed[0] ?? '';
+    const isOne = typeof options === 'number' || typeof options === 'boolean' || typeof options === 'string';
+    const example = isOne && first !== '' ? `${first}: ${shown(options)}` : first;
+    // An operation's sizes, given one by one.
+    const list = typeof options === 'number' && /^[a-z]/.test(op);
     throw failure(
       op,
       'option',
-      `options must be an object, e.g. { ${allowed[0] ?? ''} }; got ${describe(options)}` +
-        (typeof options === 'number' ? '; several numbers are one argument, a list such as [2, 3]' : ''),
+      `options must be an object, e.g. { ${example} }; got ${describe(options)}` +
+        (list ? '; several numbers are one argument, a list such as [2, 3]' : ''),
     );
   }
   for (const key of Object.keys(options)) {

@@ -3,7 +3,7 @@
 
 import { type CreateOptions, withGrad } from './create.js';
 import type { ComputeDType } from './dtype.js';
-import { failure } from './errors.js';
+import { failure, shown } from './errors.js';
 import * as ops from './ops.generated.js';
 import {
   checkOptions,
@@ -62,7 +62,7 @@ export class Generator {
 
 function checkedSeed(seed: number): number {
   if (!Number.isSafeInteger(seed) || seed < 0) {
-    throw failure('manualSeed', 'option', `seed is ${seed}; it is a whole number from 0 below 2^53`);
+    throw failure('manualSeed', 'option', `seed is ${shown(seed)}; it is a whole number from 0 below 2^53`);
   }
   return seed;
 }
@@ -88,23 +88,34 @@ export interface RandomOptions extends Omit<CreateOptions, 'dtype'> {
   readonly generator?: Generator;
 }
 
-// What the ops are told besides their distribution: where the stream is, and the dtype. Checks first: what is refused
-// draws nothing.
+// Runs `draw` at the generator's place, which then moves on by `count` numbers: what is refused draws nothing.
+function drawing(
+  op: string,
+  generator: Generator,
+  count: number,
+  draw: (at: { seed: number; offset: number }) => Tensor,
+): Tensor {
+  checkValue(op, 'generator', generator, generatorRule);
+  const made = draw(generator.getState());
+  generator.draw(count);
+  return made;
+}
+
+// Of a floating dtype.
 function drawn(
   op: string,
   shape: readonly number[],
   options: RandomOptions,
-): { seed: number; offset: number; dtype: 'float32' | 'float64' } {
+  draw: (place: { seed: number; offset: number; dtype: 'float32' | 'float64' }) => Tensor,
+): Tensor {
   const elements = count(op, shape);
   checkedOptions(op, options, ['dtype', 'requiresGrad', 'generator']);
   const { generator = defaultGenerator(), dtype = 'float32' } = options;
   checkValue(op, 'dtype', dtype, floating);
-  return { ...drawFrom(op, generator, elements), dtype };
-}
-
-function drawFrom(op: string, generator: Generator, count: number): { seed: number; offset: number } {
-  checkValue(op, 'generator', generator, generatorRule);
-  return generator.draw(count);
+  return withGrad(
+    drawing(op, generator, elements, (at) => draw({ ...at, dtype })),
+    options,
+  );
 }
 
 function count(op: string, shape: readonly number[]): number {
@@ -119,7 +130,7 @@ export function uniform(
   high: number,
   options: RandomOptions = {},
 ): Tensor {
-  return withGrad(ops.uniform(shape, { low, high, ...drawn('uniform', shape, options) }), options);
+  return drawn('uniform', shape, options, (place) => ops.uniform(shape, { low, high, ...place }));
 }
 
 /** Normal with this mean and standard deviation. */
@@ -129,7 +140,7 @@ export function normal(
   std: number,
   options: RandomOptions = {},
 ): Tensor {
-  return withGrad(ops.normal(shape, { mean, std, ...drawn('normal', shape, options) }), options);
+  return drawn('normal', shape, options, (place) => ops.normal(shape, { mean, std, ...place }));
 }
 
 /** Uniform in [0, 1). */
@@ -152,13 +163,14 @@ export function randint(
   checkedOptions('randint', options, ['dtype', 'generator']);
   const { dtype = 'int64' } = options;
   checkValue('randint', 'dtype', dtype, numeric);
-  const state = drawFrom('randint', options.generator ?? defaultGenerator(), count('randint', shape));
-  return ops.randint(shape, low, high, { ...state, dtype });
+  return drawing('randint', options.generator ?? defaultGenerator(), count('randint', shape), (at) =>
+    ops.randint(shape, low, high, { ...at, dtype }),
+  );
 }
 
 /** The numbers 0 to n - 1 in random order, int64. */
 export function randperm(n: number, options: { readonly generator?: Generator } = {}): Tensor {
   checkedOptions('randperm', options, ['generator']);
   checkValue('randperm', 'n', n, whole());
-  return ops.randperm(n, drawFrom('randperm', options.generator ?? defaultGenerator(), n));
+  return drawing('randperm', options.generator ?? defaultGenerator(), n, (at) => ops.randperm(n, at));
 }

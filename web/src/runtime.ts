@@ -3,7 +3,7 @@
 
 import { isTrap, withTraps } from './crash.js';
 import { type DType, type TypedArray, dtypes, itemSize, typedView } from './dtype.js';
-import { OmnigradError, failure } from './errors.js';
+import { OmnigradError, failure, shown } from './errors.js';
 import { type Binding, type WasmModule, endPool } from './loader/binding.js';
 import type { WasmMemory } from './platform.js';
 import type { OpSchema, Schema } from './schema.js';
@@ -205,11 +205,7 @@ export function readHandle(rt: Runtime, handle: number, dtype: DType, op: string
 export function math(fn: MathFunction, x: number, y = 0): number {
   const index = mathFunctions.indexOf(fn);
   if (index < 0)
-    throw failure(
-      'math',
-      'argument',
-      `no function ${JSON.stringify(fn)}; there are ${mathFunctions.join(', ')}`,
-    );
+    throw failure('math', 'argument', `no function ${shown(fn)}; there are ${mathFunctions.join(', ')}`);
   if (typeof x !== 'number' || typeof y !== 'number')
     throw failure('math', 'argument', `${fn} takes numbers; got ${typeof x} and ${typeof y}`);
   return runtime('math').module.math(index, x, y);

@@ -158,11 +158,9 @@ export function multinomial(
 /** Exponential with a rate. */
 export function exponential(
   shape: readonly number[],
-  {
-    requiresGrad = false,
-    ...options
-  }: ops.ExponentialOptions & Stream & Pick<CreateOptions, 'requiresGrad'> = {},
+  given: ops.ExponentialOptions & Stream & Pick<CreateOptions, 'requiresGrad'> = {},
 ): Tensor {
+  const { requiresGrad = false, ...options } = objectOf('exponential', given);
   const made = drawing(
     'exponential',
     options,
@@ -175,11 +173,9 @@ export function exponential(
 /** Normal with a mean and a standard deviation, within [low, high]. */
 export function truncNormal(
   shape: readonly number[],
-  {
-    requiresGrad = false,
-    ...options
-  }: ops.TruncNormalOptions & Stream & Pick<CreateOptions, 'requiresGrad'> = {},
+  given: ops.TruncNormalOptions & Stream & Pick<CreateOptions, 'requiresGrad'> = {},
 ): Tensor {
+  const { requiresGrad = false, ...options } = objectOf('truncNormal', given);
   const made = drawing(
     'truncNormal',
     options,

@@ -109,6 +109,16 @@ export class Tensor {
     define(disposeSymbol, function (this: Tensor) {
       this.dispose();
     });
+    // x + y would make a text of both, and x < y compare them.
+    define(Symbol.toPrimitive, function (this: Tensor, hint: string) {
+      if (hint === 'string') return this.toString();
+      if (hint === 'number' && this.numel === 1) return this.item();
+      const rule =
+        hint === 'number'
+          ? `of shape [${this.shape.join(', ')}] is no number: only one element is`
+          : 'takes no operators: x.add(y) for x + y, x.eq(y) for x == y; a text of it is String(x)';
+      throw failure('tensor', 'argument', `a tensor ${rule}`);
+    });
     define(Symbol.for('nodejs.util.inspect.custom'), function (this: Tensor) {
       return this.toString();
     });
@@ -226,6 +236,11 @@ export class Tensor {
   /** The accumulated gradient of every leaf this depends on; see the function. */
   backward(gradient?: Tensor, options?: BackwardOptions): void {
     runBackward(this, gradient, options);
+  }
+
+  /** For JSON.stringify: what `tolist` gives. */
+  toJSON(): unknown {
+    return this.tolist();
   }
 
   /** Frees the tensor now. Twice is once; any other use is an error. */

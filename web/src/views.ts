@@ -3,15 +3,23 @@
 
 import { failure, shown } from './errors.js';
 import * as ops from './ops.generated.js';
-import { checkOptions, integer } from './options.js';
+import { aTensor, checkOptions, checkValue, integer, manyOf } from './options.js';
 import type { Tensor } from './tensor.js';
 
 type Sizes = ops.Sizes;
 
-const list = (sizes: Sizes): readonly number[] => (typeof sizes === 'number' ? [sizes] : sizes);
+// Dimensions as a list of numbers of x's.
+function axes(op: string, name: string, x: Tensor, dims: Sizes): number[] {
+  const many = typeof dims === 'number' ? [dims] : dims;
+  if (!Array.isArray(many))
+    throw failure(op, 'option', `${name} is ${shown(dims)}; it must be a whole number, or a list of such`);
+  return (many as number[]).map((d) => axis(op, x, d));
+}
 
-/** A dimension as a number from 0 of `rank` ones. Only for functions of this library. */
-export function axis(op: string, x: Tensor, dim: unknown, rank = x.ndim): number {
+/** A dimension as a number from 0 of x's and `more`. Only for functions of this library. */
+export function axis(op: string, x: Tensor, dim: unknown, more = 0): number {
+  checkValue(op, 'x', x, aTensor);
+  const rank = x.ndim + more;
   const place = typeof dim === 'number' && dim < 0 ? dim + rank : dim;
   if (!Number.isInteger(place) || (place as number) < 0 || (place as number) >= rank) {
     const rule = rank > 0 ? `a whole number from ${-rank} to ${rank - 1}` : 'none: there is no dimension';
@@ -27,8 +35,8 @@ function whole(op: string, name: string, value: unknown, least: number): number 
 
 /** Two dimensions exchanged; a view. */
 export function transpose(x: Tensor, dim0: number, dim1: number): Tensor {
-  const dims = x.shape.map((_, i) => i);
   const [a, b] = [axis('transpose', x, dim0), axis('transpose', x, dim1)];
+  const dims = x.shape.map((_, i) => i);
   dims[a] = b;
   dims[b] = a;
   return ops.permute(x, dims);
@@ -36,8 +44,8 @@ export function transpose(x: Tensor, dim0: number, dim1: number): Tensor {
 
 /** Dimensions moved to other places, the rest kept in order; a view. */
 export function movedim(x: Tensor, source: Sizes, destination: Sizes): Tensor {
-  const from = list(source).map((d) => axis('movedim', x, d));
-  const to = list(destination).map((d) => axis('movedim', x, d));
+  const from = axes('movedim', 'source', x, source);
+  const to = axes('movedim', 'destination', x, destination);
   if (from.length !== to.length || new Set(from).size !== from.length || new Set(to).size !== to.length) {
     const given = `source ${shown(source)} and destination ${shown(destination)}`;
     throw failure('movedim', 'option', `${given} must name as many dimensions, each once`);
@@ -49,20 +57,23 @@ export function movedim(x: Tensor, source: Sizes, destination: Sizes): Tensor {
 
 /** Without dimensions of size 1: all of them, or those named that are; a view. */
 export function squeeze(x: Tensor, dim?: Sizes): Tensor {
-  const named = dim === undefined ? undefined : list(dim).map((d) => axis('squeeze', x, d));
+  checkValue('squeeze', 'x', x, aTensor);
+  const named = dim === undefined ? undefined : axes('squeeze', 'dim', x, dim);
   const shape = x.shape.filter((size, i) => size !== 1 || (named !== undefined && !named.includes(i)));
   return ops.reshape(x, shape);
 }
 
 /** A new dimension of size 1 before `dim`; a view. */
 export function unsqueeze(x: Tensor, dim: number): Tensor {
+  const at = axis('unsqueeze', x, dim, 1);
   const shape = [...x.shape];
-  shape.splice(axis('unsqueeze', x, dim, x.ndim + 1), 0, 1);
+  shape.splice(at, 0, 1);
   return ops.reshape(x, shape);
 }
 
 /** Dimensions from `startDim` (0) to `endDim` (-1) as one; of a scalar [1]. A view where they lie side by side. */
 export function flatten(x: Tensor, startDim?: number, endDim?: number): Tensor {
+  checkValue('flatten', 'x', x, aTensor);
   if (x.ndim === 0) return ops.reshape(x, [1]);
   const [start, end] = [axis('flatten', x, startDim ?? 0), axis('flatten', x, endDim ?? -1)];
   if (start > end) throw failure('flatten', 'option', `startDim ${start} is behind endDim ${end}`);
@@ -74,6 +85,7 @@ export function flatten(x: Tensor, startDim?: number, endDim?: number): Tensor {
 /** A dimension as several of these sizes, of which one may be -1; a view. */
 export function unflatten(x: Tensor, dim: number, sizes: readonly number[]): Tensor {
   const at = axis('unflatten', x, dim);
+  checkValue('unflatten', 'sizes', sizes, manyOf(integer));
   const size = x.shape[at] as number;
   const known = sizes.filter((s) => s !== -1).reduce((product, s) => product * s, 1);
   const full = sizes.map((s) => (s === -1 ? size / known : s));

@@ -3,6 +3,7 @@
 import { tensor } from '../create.js';
 import type { TypedArray } from '../dtype.js';
 import { failure, shown } from '../errors.js';
+import { items } from '../options.js';
 import { stack } from '../ops.generated.js';
 import { type Tensor, isTensor } from '../tensor.js';
 
@@ -22,7 +23,7 @@ export type Collated<Sample> = Sample extends Tensor | number | boolean | bigint
  * @throws OmnigradError `shape` where samples differ: pad them, or give the loader `collate`
  */
 export function collate<Sample>(samples: readonly Sample[]): Collated<Sample> {
-  return together(samples, 'sample') as Collated<Sample>;
+  return together(items('collate', 'samples', samples, 'a list'), 'sample') as Collated<Sample>;
 }
 
 function together(values: readonly unknown[], what: string): unknown {

@@ -34,6 +34,12 @@ export async function mnist(split: 'train' | 'test', options: MnistOptions = {})
   return new MnistDataset(images, labels);
 }
 
+// What parseIdx gives.
+const isIdx = (value: unknown): boolean => {
+  const { shape, values } = Object(value) as Partial<Idx>;
+  return Array.isArray(shape) && values instanceof Uint8Array;
+};
+
 /** Digits as bytes, made tensors batch by batch. */
 export class MnistDataset implements Dataset<MnistBatch>, BatchDataset<MnistBatch> {
   readonly #pixels: Uint8Array;
@@ -44,6 +50,8 @@ export class MnistDataset implements Dataset<MnistBatch>, BatchDataset<MnistBatc
   readonly length: number;
 
   constructor(images: Idx, labels: Idx) {
+    for (const [name, file] of Object.entries({ images, labels }))
+      checkValue('mnist', name, file, { text: 'what parseIdx gave', test: isIdx });
     const [count = 0, height = 0, width = 0] = images.shape;
     if (images.shape.length !== 3 || labels.shape.length !== 1 || labels.shape[0] !== count) {
       const text = `images [${images.shape.join(', ')}] and labels [${labels.shape.join(', ')}] do not belong together`;

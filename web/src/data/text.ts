@@ -2,7 +2,7 @@
 
 import { tensor } from '../create.js';
 import { failure, shown } from '../errors.js';
-import { checkOptions, required, whole } from '../options.js';
+import { checkOptions, checkValue, items, required, text, whole } from '../options.js';
 import { scope } from '../scope.js';
 import { type Tensor, isTensor } from '../tensor.js';
 import { type BatchDataset, type Dataset, checkIndices } from './dataset.js';
@@ -14,6 +14,10 @@ export class CharTokenizer {
 
   /** @param chars each once; `CharTokenizer.from(text)` takes those of a text */
   constructor(chars: readonly string[] | string) {
+    if (typeof chars !== 'string')
+      items('CharTokenizer', 'chars', chars, 'a string, or a list of characters').forEach((char, i) => {
+        checkValue('CharTokenizer', `character ${i}`, char, text);
+      });
     this.chars = Array.from(chars);
     this.#numbers = new Map(this.chars.map((char, i) => [char, i]));
     if (this.chars.length === 0 || this.#numbers.size !== this.chars.length)

@@ -52,7 +52,7 @@ export function nameOf(source: Source): string {
   if (source instanceof URL) return source.href;
   if (isBrowserStore(source)) return `browserStore('${source.name}')`;
   if (typeof Response === 'function' && source instanceof Response) return source.url || 'the response';
-  const { name } = source as { name?: unknown };
+  const { name } = Object(source) as { name?: unknown };
   return typeof name === 'string' && !hasBytes(source) ? name : 'the bytes';
 }
 

@@ -110,6 +110,11 @@ export class WordErrorRate extends ErrorRate {
 
 /** Levenshtein's distance: the fewest insertions, deletions and replacements. */
 export function editDistance(a: ArrayLike<unknown>, b: ArrayLike<unknown>): number {
+  for (const [name, list] of Object.entries({ a, b }))
+    checkValue('editDistance', name, list, {
+      text: 'a string or a list',
+      test: (v) => typeof v === 'string' || Array.isArray(v) || ArrayBuffer.isView(v),
+    });
   let row = Uint32Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
     const next = new Uint32Array(b.length + 1);

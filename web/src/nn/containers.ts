@@ -96,13 +96,28 @@ export class ModuleList<M extends AnyModule = Module> extends Module<never, neve
   }
 }
 
+function pairs<T>(
+  name: string,
+  what: string,
+  given: Readonly<Record<string, T>> | Iterable<readonly [string, T]>,
+): (readonly [string, T])[] {
+  const rule = 'a record, a Map, or a list of [name, value]';
+  if (typeof given !== 'object' || (given as object | null) === null)
+    throw failure(name, 'argument', `${what} is ${shown(given)}; it must be ${rule}`);
+  const list: readonly unknown[] = Symbol.iterator in given ? [...given] : Object.entries(given);
+  for (const pair of list)
+    if (!Array.isArray(pair) || pair.length !== 2)
+      throw failure(name, 'argument', `${what} hold ${shown(pair)}; they must be ${rule}`);
+  return list as (readonly [string, T])[];
+}
+
 /** Modules by name, in the order in which they were set. */
 export class ModuleDict<M extends AnyModule = Module> extends Module<never, never> {
   readonly #modules = new Map<string, M>();
 
   constructor(modules: Readonly<Record<string, M>> | Iterable<readonly [string, M]> = {}) {
     super();
-    const list = Symbol.iterator in modules ? modules : Object.entries(modules);
+    const list = pairs('ModuleDict', 'modules', modules);
     for (const [name, module] of list) this.set(name, module);
   }
   get size(): number {
@@ -182,7 +197,7 @@ export class ParameterDict extends Module<never, never> {
 
   constructor(tensors: Readonly<Record<string, Tensor>> | Iterable<readonly [string, Tensor]> = {}) {
     super();
-    const list = Symbol.iterator in tensors ? tensors : Object.entries(tensors);
+    const list = pairs('ParameterDict', 'tensors', tensors);
     for (const [name, tensor] of list) this.set(name, tensor);
   }
   get size(): number {

@@ -4,7 +4,7 @@ import { failure } from '../errors.js';
 import { bilinear, linear } from '../ops.generated.js';
 import { checkOptions, integer, manyOf, whole } from '../options.js';
 import type { Tensor } from '../tensor.js';
-import { checkSizes, layerRules, shapeOf } from './checks.js';
+import { checkInput, checkSizes, layerRules, shapeOf } from './checks.js';
 import { type LayerOptions, fanInUniform } from './init.js';
 import { Module } from './module.js';
 
@@ -69,6 +69,7 @@ export class Flatten extends Module {
     this.#endDim = endDim;
   }
   forward(x: Tensor): Tensor {
+    checkInput('Flatten', x);
     const axis = (dim: number): number => (dim < 0 ? dim + x.ndim : dim);
     const [start, end] = [axis(this.#startDim), axis(this.#endDim)];
     if (!(start >= 0 && start <= end && end < x.ndim)) {

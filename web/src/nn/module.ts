@@ -69,6 +69,9 @@ export abstract class Module<In extends unknown[] = [Tensor], Out = Tensor> {
 
   /** Runs `forward` with the hooks, frees its temporaries, and gives what it returned. */
   call(...inputs: In): Out {
+    // In JavaScript nothing else says that it is missing.
+    if (typeof this.forward !== 'function')
+      throw failure(this.constructor.name, 'argument', 'it has no forward(...) that says what it computes');
     const hooks = this.#hooks;
     if (!hooks) return scope(() => this.forward(...inputs));
     return scope(() => hooks.run(this, inputs, (given) => this.forward(...given)));

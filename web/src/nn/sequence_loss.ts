@@ -18,7 +18,17 @@ import type {
   RnntLossOptions,
   TripletMarginLossOptions,
 } from '../ops.generated.js';
-import { boolean, checkOptions, finite, func, integer, notNegative, positive, whole } from '../options.js';
+import {
+  boolean,
+  checkOptions,
+  checkValue,
+  finite,
+  func,
+  integer,
+  notNegative,
+  positive,
+  whole,
+} from '../options.js';
 import type { Tensor } from '../tensor.js';
 import { checkInput, shapeOf } from './checks.js';
 import { type Lengths, lengthsOf } from './lengths.js';
@@ -120,7 +130,7 @@ export class TripletMarginWithDistanceLoss extends Module<
   constructor(distance: (x: Tensor, y: Tensor) => Tensor, options: TripletDistanceOptions = {}) {
     super();
     const name = 'TripletMarginWithDistanceLoss';
-    checkOptions(name, { distance }, { distance: func });
+    checkValue(name, 'distance', distance, func);
     checkOptions(name, options, { ...reductionRules, margin: finite, swap: boolean });
     this.#distance = distance;
     this.#options = options;

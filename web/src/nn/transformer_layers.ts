@@ -6,7 +6,7 @@ import { type Rule, aTensor, boolean, checkOptions, notNegative, share, whole } 
 import type { Tensor } from '../tensor.js';
 import { type AttentionOptions, MultiheadAttention } from './attention.js';
 import { KeyValueCache } from './attention_masks.js';
-import { checkSizes, layerRules, orNull } from './checks.js';
+import { checkInput, checkSizes, layerRules, orNull } from './checks.js';
 import { Dropout } from './dropout.js';
 import type { LayerOptions } from './init.js';
 import { Layer } from './layer.js';
@@ -119,6 +119,7 @@ export class TransformerEncoderLayer extends Layer<[src: Tensor, options?: Encod
 
   /** [length, batch, dModel] (or batch first) to the same shape */
   forward(src: Tensor, options: EncoderCall = {}): Tensor {
+    checkInput('TransformerEncoderLayer', src, 'src');
     checkOptions('TransformerEncoderLayer', options, encoderRules);
     const { srcMask: attnMask, srcKeyPaddingMask: keyPaddingMask, isCausal, cache } = options;
     const attend = (x: Tensor): Tensor =>
@@ -206,6 +207,8 @@ export class TransformerDecoderLayer extends Layer<[tgt: Tensor, memory: Tensor,
    * @param memory [source length, batch, dModel], an encoder's output
    */
   forward(tgt: Tensor, memory: Tensor, options: DecoderCall = {}): Tensor {
+    checkInput('TransformerDecoderLayer', tgt, 'tgt');
+    checkInput('TransformerDecoderLayer', memory, 'memory');
     checkOptions('TransformerDecoderLayer', options, decoderRules);
     const { cache } = options;
     const own: AttentionOptions = {

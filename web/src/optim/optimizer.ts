@@ -3,7 +3,8 @@
 
 import { backward, enableGrad, noGrad } from '../autograd.js';
 import { zerosLike } from '../create.js';
-import { failure } from '../errors.js';
+import { isFloating } from '../dtype.js';
+import { failure, shown } from '../errors.js';
 import {
   type Rule,
   anything,
@@ -122,8 +123,9 @@ export abstract class Optimizer<O extends { readonly lr?: number } = { readonly 
     const from = this.params.length;
     list.forEach((p: unknown, i) => {
       const where = `parameter ${from + i}`;
-      if (!(p instanceof Tensor) || !p.requiresGrad || !p.isLeaf)
-        throw failure(this.#name, 'argument', `${where} is not a leaf tensor that requires grad`);
+      // One that requires no grad is frozen: it is passed over until it has a gradient.
+      if (!(p instanceof Tensor) || !p.isLeaf || !isFloating(p.dtype))
+        throw failure(this.#name, 'argument', `${where} is ${whatIs(p)}; it must be a floating leaf tensor`);
       if (known.has(p)) throw failure(this.#name, 'argument', `${where} is there twice`);
       known.add(p);
     });
@@ -333,3 +335,6 @@ export abstract class Optimizer<O extends { readonly lr?: number } = { readonly 
 
 export const paramsOf = (active: readonly Active[]): Tensor[] => active.map(({ param }) => param);
 export const gradsOf = (active: readonly Active[]): Tensor[] => active.map(({ grad }) => grad);
+
+const whatIs = (p: unknown): string =>
+  p instanceof Tensor ? (p.isLeaf ? `of ${p.dtype}` : 'computed, not a leaf') : shown(p);

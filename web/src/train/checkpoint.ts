@@ -2,6 +2,7 @@
 // run's own. How it becomes a file is io's.
 
 import { failure, shown } from '../errors.js';
+import { checkedOptions } from '../options.js';
 import { type Source, type Target, type Tree, load, save } from '../io/index.js';
 import { defaultGenerator } from '../random.js';
 import { tensorsIn } from '../scope.js';
@@ -15,6 +16,7 @@ export class Checkpoint {
 
   /** @param parts whatever has `stateDict` and `loadStateDict`, by name: `{ model, optimizer, schedule, data: loader }` */
   constructor(parts: Readonly<Record<string, Stateful | undefined>>) {
+    checkedOptions('Checkpoint', parts, Object.keys(Object(parts) as object)); // a record at all
     const given = Object.entries(parts).filter(([, part]) => part !== undefined) as [string, Stateful][];
     for (const [name, part] of given) {
       const { stateDict, loadStateDict } = part as Partial<Stateful>;

@@ -33,6 +33,7 @@ export async function fit<Batch>(
   data: Batches<Batch>,
   options: FitOptions<Batch>,
 ): Promise<TrainingResult> {
+  checkedOptions('fit', options, Object.keys(Object(options) as object)); // a record at all; Run looks at what is in it
   checkValue('fit', 'progress', options.progress ?? 'auto', either(oneOf('auto', false), func));
   const { callbacks = [], progress = 'auto', ...rest } = options;
   if (!Array.isArray(callbacks) || callbacks.some((one) => typeof one !== 'function'))
@@ -64,6 +65,6 @@ export function training<Batch>(
   data: Batches<Batch>,
   options: TrainingOptions<Batch>,
 ): AsyncGenerator<TrainingEvent, TrainingResult, undefined> {
-  checkedOptions('training', options, Object.keys(options)); // an object at all; the run looks at what is in it
+  checkedOptions('training', options, Object.keys(Object(options) as object));
   return new Run(model, data, options).events();
 }
