@@ -47,7 +47,7 @@ const rows = [
   ['RReLU', [{ lower: 0.5, upper: 0.1 }], /lower is 0.5; it must be at most upper, 0.1/],
   ['Softmax', [0.5], /dim is 0.5; it must be a whole number/],
   ['GELU', [{ approximate: 'erf' }], /approximate is 'erf'; it must be one of 'none', 'tanh'/],
-  ['LeakyReLU', [0.1], /options must be an object, e\.g\. \{ negativeSlope \}; got a number/],
+  ['LeakyReLU', [0.1], /options must be an object, e\.g\. \{ negativeSlope: 0\.1 \}; got a number/],
   ['Threshold', [0], /value is undefined; it must be a finite number/],
   ['Embedding', [4, 2, { paddingIdx: 4 }], /paddingIdx is 4; there are 4 rows/],
   ['EmbeddingBag', [4, 2, { mode: 'min' }], /mode is 'min'; it must be one of 'sum', 'mean', 'max'/],

@@ -179,7 +179,7 @@ export function countNonzero(x: Tensor, dim?: ops.Sizes): Tensor {
 }
 
 // Of a list that is made in JavaScript.
-const mostEntries = 2 ** 26;
+const mostEntries = 0x4000000;
 
 /** Each entry of a dimension (of the flattened tensor if none is given) as often as told: a number, or one for each. */
 export function repeatInterleave(x: Tensor, repeats: number | Tensor, dim?: number): Tensor {

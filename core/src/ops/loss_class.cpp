@@ -44,7 +44,8 @@ struct CrossEntropy {
       fail(Code::option, "labelSmoothing ", o.labelSmoothing, " must be in [0, 1]");
     if (is_floating(in[1].dtype())) {
       if (in[1].shape() == rows)
-        fail(Code::dtype, "target has dtype ", in[1].dtype(), ": class indices are integers, cast it to int64");
+        fail(Code::dtype, "target has dtype ", in[1].dtype(),
+             ": class indices are integers, cast it to int64");
       if (!(in[1].shape() == in[0].shape()))
         fail("target probabilities ", in[1].shape(), " must have input's shape ", in[0].shape());
       if (in[1].dtype() != in[0].dtype())
