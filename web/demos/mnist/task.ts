@@ -1,9 +1,10 @@
 // The first network: handwritten digits.
 
 import { type Tensor, crossEntropy, noGrad, scope } from 'omnigrad';
-import { DataLoader, type MnistBatch, type MnistDataset, mnist } from 'omnigrad/data';
+import { DataLoader, type MnistBatch, type MnistDataset } from 'omnigrad/data';
 import * as optim from 'omnigrad/optim';
 import { endless } from '../shared/batches.js';
+import { digits } from '../shared/mnist.js';
 import { rateAt } from '../shared/rate.js';
 import type { Settings } from '../shared/session.js';
 import type { Measure, Step, Task, Training } from '../shared/task.js';
@@ -137,8 +138,7 @@ function labelsOf(batch: MnistBatch): number[] {
 export const task: Task<MnistRules, MnistView, Record<string, never>> = {
   ...facts,
   async begin(data, settings) {
-    const source = data.url('mnist/');
-    const [train, test] = await Promise.all([mnist('train', { source }), mnist('test', { source })]);
+    const { train, test } = await digits(data);
     return new FirstNetwork(train, test, settings);
   },
 };
