@@ -119,11 +119,59 @@ bool beats(Extreme which, T a, T b) noexcept {
   return which == Extreme::max ? a > b : a < b;
 }
 
+constexpr int64_t kVectorRow = 32;  // elements from which on a row goes by vectors
+
+// Where the extreme of n >= 16 floats is first: by vectors its value, then its place. What beats() says of
+// NaN and of equal elements holds.
+template <bool kMax>
+ptrdiff_t extreme_of_row(const float* x, ptrdiff_t n) noexcept {
+  constexpr ptrdiff_t L = kLanes<float>;
+  f32x4 best[4];
+  i32x4 none{};
+  for (int u = 0; u < 4; ++u) best[u] = load(x + u * L);
+  const auto meet = [&](f32x4& b, ptrdiff_t i) __attribute__((always_inline)) {
+    const f32x4 v = load(x + i);
+    b = kMax ? pmax(b, v) : pmin(b, v);
+    none |= v != v;
+  };
+  ptrdiff_t i = 0;
+  for (; i + 4 * L <= n; i += 4 * L)
+    for (int u = 0; u < 4; ++u) meet(best[u], i + u * L);
+  for (; i + L <= n; i += L) meet(best[0], i);
+  if (i < n) meet(best[0], n - L);
+  ptrdiff_t at = 0;
+  if (any(none)) {
+    while (x[at] == x[at]) ++at;
+    return at;
+  }
+  for (int u = 1; u < 4; ++u) best[0] = kMax ? pmax(best[0], best[u]) : pmin(best[0], best[u]);
+  float value = best[0][0];
+  for (int l = 1; l < L; ++l) {
+    const float v = best[0][l];
+    if (kMax ? v > value : v < value) value = v;
+  }
+  while (at + L <= n && !any(load(x + at) == splat(value))) at += L;
+  while (x[at] != value) ++at;
+  return at;
+}
+
 template <class T, class Take>
 void scan_extremes(Extreme which, const T* x, int64_t outer, int64_t n, int64_t inner,
                    const Take& take) noexcept {
   const int64_t grain = std::max<int64_t>(kSplit / std::max<int64_t>(n, 1), 1);
   parallel::parallel_for(outer * inner, grain, [&](int64_t begin, int64_t end) noexcept {
+    if constexpr (std::is_same_v<T, float>) {
+      if (inner == 1 && n >= kVectorRow) {
+        const ptrdiff_t length = static_cast<ptrdiff_t>(n);
+        for (int64_t t = begin; t < end; ++t) {
+          const T* row = x + t * n;
+          const ptrdiff_t at =
+              which == Extreme::max ? extreme_of_row<true>(row, length) : extreme_of_row<false>(row, length);
+          take(t, row[at], at);
+        }
+        return;
+      }
+    }
     for (int64_t t = begin; t < end; ++t) {
       const T* p = x + t / inner * n * inner + t % inner;
       T best = *p;

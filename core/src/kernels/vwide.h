@@ -21,7 +21,8 @@ inline f32x4 wide(f32x4 x, const F& f) {
                                  1, 2, 3);
 }
 
-inline constexpr float kTrigLimit = 1048576.0f;  // below it n has 20 bits, and n * kHalfPiHigh is exact
+// Below it n has 20 bits, and its product with the high part of pi/2 is exact.
+inline constexpr float kTrigLimit = 1048576.0f;
 
 // sin(x + quadrant * pi/2) for |x| < kTrigLimit: x = n pi/2 + r, the polynomials of fdlibm's k_sinf and
 // k_cosf in r.
