@@ -111,7 +111,13 @@ function parameters(d, { skipFirst = false, options }) {
   return list.join(', ');
 }
 
-const clean = (text) => (text ?? '').replace(/\*\//g, '* /').replace(/\s+/g, ' ').trim();
+// In Markdown, a line that begins with [text]: defines a link.
+const clean = (text) =>
+  (text ?? '')
+    .replace(/\*\//g, '* /')
+    .replace(/\s+/g, ' ')
+    .replace(/^(\[[^\]]*\]):/, '$1,')
+    .trim();
 
 // Where negative numbers are indices too, an input says so itself.
 function kindText(input) {

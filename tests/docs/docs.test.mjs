@@ -135,6 +135,23 @@ for (const { page, file, expected } of programs.filter((program) => program.kind
   });
 }
 
+test("the API's pages are made without a warning", () => {
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const entries = Object.values(exports)
+    .filter(({ types }) => types !== undefined && !types.includes('single'))
+    .flatMap(({ types }) => [
+      '--entryPoints',
+      types.replace('./dist/', 'web/src/').replace(/\.d\.ts$/, '.ts'),
+    ]);
+  const typedoc = join(root, 'node_modules/typedoc/bin/typedoc');
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [typedoc, '--emit', 'none', '--logLevel', 'Warn', ...entries],
+    { cwd: root, encoding: 'utf8' },
+  );
+  assert.deepEqual([status, stdout, stderr], [0, '', '']);
+});
+
 test('commands are there', () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const folder = mkdtempSync(join(tmpdir(), 'omnigrad-docs-'));

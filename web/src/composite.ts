@@ -259,7 +259,7 @@ export function unique(x: Tensor): { values: Tensor; inverse: Tensor; counts: Te
   });
 }
 
-/** Where each of `values` would go in ascending `sorted` [n]: before equal ones, or behind them with `right`; int64. */
+/** Where each of `values` would go in `sorted` [n], which ascends: before equal ones, or behind them with `right`; int64. */
 export function searchsorted(
   sorted: Tensor,
   values: Tensor,

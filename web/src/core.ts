@@ -53,9 +53,9 @@ export {
   zeros,
   zerosLike,
 } from './create.js';
-export { customGrad } from './custom_grad.js';
+export { type CustomGradContext, customGrad } from './custom_grad.js';
 export type { ComputeDType, DType, TypedArray } from './dtype.js';
-export { OmnigradError } from './errors.js';
+export { type ErrorDetails, OmnigradError } from './errors.js';
 export { type FractionalMaxPoolOptions, fractionalMaxPool } from './fractional_pool.js';
 export type { Index } from './indexing.js';
 export { type InitOptions, type InitResult, terminate } from './loader/instance.js';
@@ -74,7 +74,7 @@ export {
   uniform,
 } from './random.js';
 export { math, schema } from './runtime.js';
-export type { OpSchema, Schema } from './schema.js';
+export type { InputSchema, OpSchema, OptionSchema, OutputSchema, Schema } from './schema.js';
 export { type MemoryInfo, type OpenScope, keep, memory, openScope, scope } from './scope.js';
 export {
   type Stream,

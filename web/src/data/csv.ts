@@ -82,7 +82,8 @@ function checkCsv(op: string, options: CsvOptions): void {
       );
 }
 
-type ColumnType = ComputeDType | 'text';
+/** What a column holds: numbers of a dtype, or text. */
+export type ColumnType = ComputeDType | 'text';
 
 /** Columns of numbers and texts. */
 export class CsvTable {

@@ -2,7 +2,15 @@
 
 export { type CifarBatch, CifarDataset, cifar } from './cifar.js';
 export { type Collated, collate } from './collate.js';
-export { type CsvOptions, type CsvRow, CsvTable, csvRows, parseCsv, readCsv } from './csv.js';
+export {
+  type ColumnType,
+  type CsvOptions,
+  type CsvRow,
+  CsvTable,
+  csvRows,
+  parseCsv,
+  readCsv,
+} from './csv.js';
 export {
   type BatchDataset,
   ConcatDataset,

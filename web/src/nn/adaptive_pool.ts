@@ -53,7 +53,7 @@ export class AdaptiveAvgPool3d extends AdaptiveAvgPoolBase {
   }
 }
 
-interface AdaptiveMaxOptions<R extends boolean> {
+export interface AdaptiveMaxOptions<R extends boolean> {
   /** Give [y, indices]; default false. */
   readonly returnIndices?: R;
 }

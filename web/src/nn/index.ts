@@ -13,6 +13,7 @@ export {
   AdaptiveMaxPool1d,
   AdaptiveMaxPool2d,
   AdaptiveMaxPool3d,
+  type AdaptiveMaxOptions,
   type OutputSize,
 } from './adaptive_pool.js';
 export {
@@ -99,7 +100,10 @@ export {
 } from './recurrent.js';
 export { GRUCell, LSTMCell, RNNCell } from './recurrent_cells.js';
 export {
+  type DecoderStackCall,
+  type EncoderStackCall,
   StackCache,
+  type StackOptions,
   Transformer,
   type TransformerCall,
   TransformerDecoder,
@@ -108,7 +112,9 @@ export {
 } from './transformer.js';
 export {
   DecoderCache,
+  type DecoderCall,
   type DecoderOptions,
+  type EncoderCall,
   type EncoderOptions,
   TransformerDecoderLayer,
   TransformerEncoderLayer,

@@ -175,7 +175,8 @@ abstract class MaxUnpoolBase extends Module<Unpool> {
   }
 }
 
-type UnpoolOptions = Omit<MaxUnpoolOptions, 'outputSize'>;
+/** Of MaxUnpool layers. */
+export type UnpoolOptions = Omit<MaxUnpoolOptions, 'outputSize'>;
 
 /** Puts what MaxPool1d gave back to where it was; zeros elsewhere. */
 export class MaxUnpool1d extends MaxUnpoolBase {

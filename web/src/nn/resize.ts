@@ -63,7 +63,7 @@ export class UpsamplingBilinear2d extends Resize {
   }
 }
 
-/** [N, C, *S]: channel g C/groups + i goes to i groups + g (Zhang et al. 2018). */
+/** Of [N, C, *S] channel g C/groups + i goes to i groups + g (Zhang et al. 2018). */
 export class ChannelShuffle extends Module {
   readonly #groups: number;
   constructor(groups: number) {

@@ -57,12 +57,16 @@ function cachesOf<C extends { dispose(): void }>(
 
 const aNorm: Rule = orNull({ text: 'a module', test: (v) => typeof v === 'object' && v !== null });
 
-interface StackOptions {
+/** Of a stack of transformer layers. */
+export interface StackOptions {
   /** Applied to the result. */
   readonly norm?: Module | null;
 }
 
-type EncoderStackCall = EncoderOptions & { readonly cache?: StackCache<KeyValueCache> | null | undefined };
+/** What an encoder is called with besides its input. */
+export type EncoderStackCall = EncoderOptions & {
+  readonly cache?: StackCache<KeyValueCache> | null | undefined;
+};
 
 /** Encoder layers one after another. */
 export class TransformerEncoder extends Layer<[src: Tensor, options?: EncoderStackCall]> {
@@ -100,7 +104,10 @@ export class TransformerEncoder extends Layer<[src: Tensor, options?: EncoderSta
   }
 }
 
-type DecoderStackCall = DecoderOptions & { readonly cache?: StackCache<DecoderCache> | null | undefined };
+/** What a decoder is called with besides its inputs. */
+export type DecoderStackCall = DecoderOptions & {
+  readonly cache?: StackCache<DecoderCache> | null | undefined;
+};
 
 /** Decoder layers one after another. */
 export class TransformerDecoder extends Layer<[tgt: Tensor, memory: Tensor, options?: DecoderStackCall]> {

@@ -89,7 +89,8 @@ const cacheRule: Rule = { text: 'a cache, as newCache() gives it, or null', test
 /** Rules of EncoderOptions and a cache. */
 export const encoderRules = { srcMask: mask, srcKeyPaddingMask: mask, isCausal: boolean, cache: cacheRule };
 
-type EncoderCall = EncoderOptions & { readonly cache?: KeyValueCache | null | undefined };
+/** What an encoder layer is called with besides its input. */
+export type EncoderCall = EncoderOptions & { readonly cache?: KeyValueCache | null | undefined };
 
 /** Self-attention, then a network of two layers. With isCausal and a cache it is a decoder-only model's layer. */
 export class TransformerEncoderLayer extends Layer<[src: Tensor, options?: EncoderCall]> {
@@ -171,7 +172,8 @@ export class DecoderCache {
   }
 }
 
-type DecoderCall = DecoderOptions & { readonly cache?: DecoderCache | null | undefined };
+/** What a decoder layer is called with besides its inputs. */
+export type DecoderCall = DecoderOptions & { readonly cache?: DecoderCache | null | undefined };
 
 /** Self-attention, attention to a memory, then a network of two layers. */
 export class TransformerDecoderLayer extends Layer<[tgt: Tensor, memory: Tensor, options?: DecoderCall]> {

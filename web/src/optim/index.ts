@@ -29,7 +29,7 @@ export { Muon, type MuonOptions } from './muon.js';
 export { type GroupOptions, Optimizer, type ParamGroup, type Params } from './optimizer.js';
 export type { OptimizerState, TorchOptimizerState } from './state.js';
 export { type PlateauOptions, type PlateauState, ReduceLROnPlateau } from './plateau.js';
-export { Schedule, type ScheduleState } from './schedule.js';
+export { type AnyOptimizer, Schedule, type ScheduleState } from './schedule.js';
 export {
   ChainedScheduler,
   ConstantLR,

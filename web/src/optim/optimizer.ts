@@ -165,13 +165,14 @@ export abstract class Optimizer<O extends { readonly lr?: number } = { readonly 
     for (const { options } of this.paramGroups) (options as { lr: number }).lr = rate;
   }
 
+  /** Updates every parameter that has a gradient. */
+  step(): void;
   /**
-   * Updates every parameter that has a gradient.
+   * The same, of the gradients that the closure makes.
    *
    * @param closure zeroes the gradients, computes the loss, calls backward and returns the loss; run first
    * @returns the closure's loss
    */
-  step(): void;
   step(closure: () => Tensor): number;
   step(closure?: () => Tensor): number | undefined {
     if (closure !== undefined) checkValue(this.#name, 'closure', closure, func);
