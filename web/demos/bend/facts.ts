@@ -6,7 +6,7 @@ import type { Facts } from '../shared/task.js';
 const rules = {
   batch: whole(1, 1024, 64),
   /** How far digits are turned at most, either way, in degrees. */
-  turn: whole(0, 180, 30, 'turned by, at most (°)'),
+  turn: whole(0, 180, 25, 'turned by, at most (°)'),
   /** Deviation of the bends, in pixels. */
   warp: real(0, 6, 1, 'bent by (pixels)'),
 } satisfies Rules;
@@ -18,7 +18,7 @@ export const facts: Facts<BendRules> = {
   unit: 'images',
   curves: ['plain', 'right', 'plainRight'],
   rules,
-  defaults: { steps: 1500, lr: 6e-3 },
+  defaults: { steps: 2000, lr: 8e-3 },
 };
 
 /** Height and width of an image. */

@@ -102,6 +102,16 @@ async function keep(session, file) {
   renameSync(`${file}.new`, file);
 }
 
+/** What `keep` wrote. @throws OmnigradError `not-found` */
+function readKept(file) {
+  try {
+    return new Uint8Array(readFileSync(file));
+  } catch (cause) {
+    const why = `resume: no run is kept in ${relative(process.cwd(), file)}`;
+    throw new OmnigradError(why, { op: 'resume', code: 'not-found', cause });
+  }
+}
+
 /** Takes the steps that are left; false if Ctrl-C came first. */
 async function train(session, { unit, quiet, file }) {
   const stop = interrupted();
@@ -144,7 +154,7 @@ async function run(name, args, more) {
   say(`omnigrad: build ${variant}, threads ${threads} (${reason.message})`);
 
   const file = flags.checkpoint ?? join(root, `build/runs/${name}.safetensors`);
-  const copy = flags.resume ? new Uint8Array(readFileSync(file)) : undefined;
+  const copy = flags.resume ? readKept(file) : undefined;
   const history = copy && (await historyIn(copy, name));
   if (copy && !history) {
     const why = `${file} holds no run of ${name}`;

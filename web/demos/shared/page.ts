@@ -171,10 +171,11 @@ class Page<R extends Rules, View, Answers extends Answering> implements Demo<R, 
     document.body.dataset.state = next;
     const primary = find<HTMLButtonElement>('primary');
     primary.textContent = labels[next];
-    primary.disabled = next === 'starting';
+    const reset = find<HTMLButtonElement>('reset');
+    primary.disabled = reset.disabled = !this.#machine && next === 'starting';
     // Not `disabled`: the focus would be lost from under the fingers.
-    primary.setAttribute('aria-disabled', String(next === 'testing'));
-    find<HTMLButtonElement>('reset').disabled = next === 'starting' || next === 'ready';
+    primary.setAttribute('aria-disabled', String(next === 'starting' || next === 'testing'));
+    reset.setAttribute('aria-disabled', String(next === 'starting' || next === 'ready'));
     for (const id of ['download', 'upload'])
       find<HTMLButtonElement>(id).disabled = next === 'starting' || next === 'error';
     this.#spec.changed?.(next);
@@ -200,8 +201,8 @@ class Page<R extends Rules, View, Answers extends Answering> implements Demo<R, 
   }
 
   async #startBuild(machine: Machine): Promise<void> {
-    this.#machine = machine;
     const { variant, threads, reason } = await this.#running.start(machine);
+    this.#machine = machine;
     show('variant', variant);
     show('threads-running', String(threads));
     const count = threads === 1 ? 'one thread' : `${threads} threads`;
@@ -227,7 +228,7 @@ class Page<R extends Rules, View, Answers extends Answering> implements Demo<R, 
     const { variant, threads } = order.machine;
     if (variant !== this.#machine?.variant || threads !== this.#machine.threads) {
       this.#job?.close();
-      this.#job = undefined;
+      this.#job = this.#machine = undefined;
       await this.#startBuild(order.machine);
     }
     this.settings = order.settings;
@@ -306,7 +307,7 @@ class Page<R extends Rules, View, Answers extends Answering> implements Demo<R, 
 
   async #reset(): Promise<void> {
     const order = this.#read();
-    if (!order) return;
+    if (!order || this.state === 'starting') return;
     this.#clean();
     this.#enter('starting');
     const before = this.#run;
