@@ -4,6 +4,8 @@ import { places, side } from './facts.js';
 
 /** Canvas pixels of a pixel of the image. */
 const zoom = 5;
+/** An arrow is so many times as long as the shift. */
+const lengthen = 2;
 /** Shifts shorter than this, in pixels of the image, are no arrow. */
 const shortest = 0.5;
 
@@ -55,7 +57,13 @@ export function drawDigit(
         const place = row * places + column;
         const y = shifts[place] ?? 0;
         const x = shifts[places * places + place] ?? 0;
-        arrowFrom(context, (apart * column + 0.5) * zoom, (apart * row + 0.5) * zoom, x * zoom, y * zoom);
+        arrowFrom(
+          context,
+          (apart * column + 0.5) * zoom,
+          (apart * row + 0.5) * zoom,
+          x * zoom * lengthen,
+          y * zoom * lengthen,
+        );
       }
   context.stroke();
 }
@@ -72,7 +80,7 @@ function inked(ink: Float32Array, row: number, column: number): boolean {
 
 function arrowFrom(context: CanvasRenderingContext2D, x: number, y: number, dx: number, dy: number): void {
   const length = Math.sqrt(dx * dx + dy * dy);
-  if (length < shortest * zoom) return;
+  if (length < shortest * zoom * lengthen) return;
   const [ux, uy] = [dx / length, dy / length];
   const head = Math.min(7, length / 2);
   const [endX, endY] = [x + dx, y + dy];
