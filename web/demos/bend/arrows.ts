@@ -1,5 +1,6 @@
 // A digit with arrows over it: where the deformable layer's kernel looks instead of where it lies.
 
+import { make } from '../shared/dom.js';
 import { places, side } from './facts.js';
 
 /** Canvas pixels of a pixel of the image. */
@@ -41,14 +42,8 @@ export function drawDigit(
   const context = canvas.getContext('2d');
   if (!context) return;
   context.clearRect(0, 0, canvasSide, canvasSide);
-  context.fillStyle = inkColour;
-  ink.forEach((value, i) => {
-    if (value < 0.02) return;
-    context.globalAlpha = 0.55 * Math.min(1, value);
-    context.fillRect((i % side) * zoom, Math.floor(i / side) * zoom, zoom, zoom);
-  });
-  context.globalAlpha = 1;
-  context.strokeStyle = context.fillStyle = arrow;
+  drawInk(context, ink, inkColour);
+  context.strokeStyle = arrow;
   context.lineWidth = 2;
   context.beginPath();
   for (let row = 0; row < places; row++)
@@ -66,6 +61,24 @@ export function drawDigit(
         );
       }
   context.stroke();
+}
+
+const small = make('canvas', { width: side, height: side });
+
+/** In small first, then blown up: one call for all its pixels. */
+function drawInk(context: CanvasRenderingContext2D, ink: Float32Array, colour: string): void {
+  const source = small.getContext('2d');
+  if (!source) return;
+  const image = new ImageData(side, side);
+  ink.forEach((value, i) => (image.data[4 * i + 3] = Math.round(140 * Math.min(1, value))));
+  source.putImageData(image, 0, 0);
+  // Only where there is ink, as strong as it is.
+  source.globalCompositeOperation = 'source-in';
+  source.fillStyle = colour;
+  source.fillRect(0, 0, side, side);
+  source.globalCompositeOperation = 'source-over';
+  context.imageSmoothingEnabled = false;
+  context.drawImage(small, 0, 0, canvasSide, canvasSide);
 }
 
 /** Whether there is ink under the middle of the kernel at a place. */

@@ -17,7 +17,6 @@ export interface ChartSpec {
 }
 
 export interface Chart {
-  readonly spec: ChartSpec;
   draw(curves: Curves): void;
   /** For a run of so many steps. */
   setSteps(steps: number): void;
@@ -107,7 +106,6 @@ export function chart(place: HTMLElement, spec: ChartSpec): Chart {
     plot.redraw(false, true);
   });
   return {
-    spec,
     draw(curves) {
       plot.setData(
         aligned(

@@ -21,7 +21,7 @@ export class Progress<View> {
   curves = new Curves();
   steps = 1;
   readonly #spec: ProgressSpec<View>;
-  readonly #charts: readonly Chart[];
+  readonly #charts: Chart[] = [];
   /** Of late: when in training time, and how many items by then. */
   #late: { ms: number; items: number }[] = [];
   #view: View | undefined;
@@ -32,8 +32,21 @@ export class Progress<View> {
 
   constructor(spec: ProgressSpec<View>) {
     this.#spec = spec;
-    this.#charts = spec.charts.map((each) => chart(find('charts'), each));
+    this.#makeCharts();
     show('rate-unit', `${spec.unit}/second`);
+  }
+
+  /** One in a task: together they would hold the page up. */
+  #makeCharts(): void {
+    const spec = this.#spec.charts[this.#charts.length];
+    if (!spec) return;
+    setTimeout(() => {
+      const made = chart(find('charts'), spec);
+      made.setSteps(this.steps);
+      made.draw(this.curves);
+      this.#charts.push(made);
+      this.#makeCharts();
+    });
   }
 
   /** Empty, or with what a run has been through, for a run of so many steps. */
@@ -103,8 +116,8 @@ export class Progress<View> {
 
   /** "loss 0.213, down from 2.31; accuracy 0.97" */
   sofar(): string {
-    return this.#charts
-      .flatMap(({ spec: { curves, text = readable } }) =>
+    return this.#spec.charts
+      .flatMap(({ curves, text = readable }) =>
         Object.entries(curves).flatMap(([name, label]) => {
           const { values, smooth } = this.curves.of(name);
           const [first, last] = [values[0], smooth.at(-1)];
