@@ -166,7 +166,7 @@ class Rare extends nn.Module {
   bag = new nn.EmbeddingBag(9, 6, { paddingIdx: 2, includeLastOffset: true });
   head = new nn.AdaptiveLogSoftmaxWithLoss(6, 12, [3, 7], { divValue: 2, headBias: true });
   forward(x, randomSamples, bags, offsets, classes) {
-    const pooled = og.fractionalMaxPool(this.shuffle.call(x), 2, { outputSize: [4, 3], randomSamples });
+    const pooled = nn.fractionalMaxPool(this.shuffle.call(x), 2, { outputSize: [4, 3], randomSamples });
     const [states] = this.lstm.call(pooled.flatten(2).transpose(1, 2));
     const y = states.mean(1).add(this.bag.call(bags, offsets));
     const { output } = this.head.call(y, classes);

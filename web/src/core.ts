@@ -56,7 +56,6 @@ export {
 export { type CustomGradContext, customGrad } from './custom_grad.js';
 export type { ComputeDType, DType, TypedArray } from './dtype.js';
 export { type ErrorDetails, OmnigradError } from './errors.js';
-export { type FractionalMaxPoolOptions, fractionalMaxPool } from './fractional_pool.js';
 export type { Index } from './indexing.js';
 export { type InitOptions, type InitResult, terminate } from './loader/instance.js';
 export type { Reason, ReasonCode } from './loader/select.js';

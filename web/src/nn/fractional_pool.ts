@@ -1,8 +1,8 @@
 // Max pooling over windows that lie at random.
 
-import { type FractionalMaxPoolOptions, checkFractional, fractionalMaxPool } from '../fractional_pool.js';
 import type { Tensor } from '../tensor.js';
 import { checkSizes, sizes } from './checks.js';
+import { type FractionalMaxPoolOptions, checkFractional, fractionalMaxPool } from './fractional_window.js';
 import type { Sizes } from './init.js';
 import type { Pooled } from './pool.js';
 import { Spatial } from './spatial.js';

@@ -43,6 +43,7 @@ export {
   FractionalMaxPool3d,
   type FractionalMaxPoolLayerOptions,
 } from './fractional_pool.js';
+export { type FractionalMaxPoolOptions, fractionalMaxPool } from './fractional_window.js';
 export * from './gates.js';
 export type { BackwardHook, ForwardHook, ForwardPreHook, HookHandle } from './hooks.js';
 export * as init from './initializers.js';

@@ -1,9 +1,9 @@
 // Max pooling over windows that lie at random (Graham 2014), as PyTorch places them.
 
-import { tensor } from './create.js';
-import { isFloating } from './dtype.js';
-import { failure, shown } from './errors.js';
-import { argmax, gather, reshape } from './ops.generated.js';
+import { tensor } from '../create.js';
+import { isFloating } from '../dtype.js';
+import { failure, shown } from '../errors.js';
+import { argmax, gather, reshape } from '../ops.generated.js';
 import {
   type Rule,
   aTensor,
@@ -14,10 +14,10 @@ import {
   instance,
   listOf,
   whole,
-} from './options.js';
-import { Generator, rand } from './random.js';
-import { scope } from './scope.js';
-import type { Tensor } from './tensor.js';
+} from '../options.js';
+import { Generator, rand } from '../random.js';
+import { scope } from '../scope.js';
+import type { Tensor } from '../tensor.js';
 
 export interface FractionalMaxPoolOptions {
   /** Sizes of the output's spatial axes; this or outputRatio. */
