@@ -16,8 +16,8 @@ export const steps = 50;
 export const compared = 20;
 
 const small = {
-  bend: { batch: 8 },
-  mnist: { batch: 16 },
+  bend: { batch: 24 },
+  mnist: { batch: 192 },
   gpt: { batch: 24, heads: 1 },
 };
 
