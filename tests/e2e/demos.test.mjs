@@ -43,6 +43,12 @@ async function looksRight(page) {
     }
 }
 
+test('the list of demos', async () => {
+  const opened = await open(browser, `${base}/`);
+  await looksRight(opened.page);
+  await close(opened);
+});
+
 for (const name of names) {
   let node;
   test(`${name}, isolated: threads, with Node's losses and weights and no long task`, async () => {

@@ -22,7 +22,7 @@ export interface Passage {
 }
 
 export interface GptView {
-  /** The last texts that it wrote by itself, the one under way last. */
+  /** Some of the texts that it wrote by itself, from the beginning on, the one under way last. */
   readonly passages: readonly Passage[];
 }
 
@@ -52,7 +52,7 @@ const gentler = 0.4;
 /** Characters of a text that it writes by itself, how many of them at a time, and how many texts are shown. */
 const passageLength = 160;
 const atATime = 12;
-const passagesShown = 6;
+const passagesShown = 7;
 /** Steps between two looks at the held part, and windows looked at. */
 const glanceEvery = 25;
 const glance = 64;
@@ -164,8 +164,19 @@ export class Gpt implements Training<GptView, GptAnswers> {
     const prompt = passage.prompt + passage.text;
     const more = this.answers.write({ prompt, temperature: style.temperature, count: atATime });
     this.#passages.push({ ...passage, text: passage.text + more.text });
-    this.#passages.splice(0, this.#passages.length - passagesShown);
+    if (this.#passages.length > passagesShown) this.#passages.splice(this.#dispensable(), 1);
     return { passages: [...this.#passages] };
+  }
+
+  /** The text in the middle whose neighbours are closest in steps: those that stay show the way from the beginning. */
+  #dispensable(): number {
+    const steps = this.#passages.map(({ step }) => step);
+    let [best, least] = [1, Infinity];
+    for (let i = 1; i < steps.length - 2; i++) {
+      const gap = (steps[i + 1] ?? 0) - (steps[i - 1] ?? 0);
+      if (gap < least) [best, least] = [i, gap];
+    }
+    return best;
   }
 
   async measure(): Promise<Measure> {

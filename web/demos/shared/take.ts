@@ -20,7 +20,10 @@ export function bringWeights({ name, give, take, failed }: Weights): void {
     link.href = URL.createObjectURL(blob);
     link.download = `${name()}.safetensors`;
     link.click();
-    URL.revokeObjectURL(link.href);
+    // Not at once: some engines begin to read it later.
+    setTimeout(() => {
+      URL.revokeObjectURL(link.href);
+    }, 60_000);
     show('notice', `Saved ${link.download}, ${blob.size.toLocaleString('en')} bytes.`);
   };
   const upload = find<HTMLInputElement>('upload');
