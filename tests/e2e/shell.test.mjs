@@ -163,3 +163,39 @@ test('a field that is wrong starts nothing and says what is allowed', async () =
   assert.equal((await result(page)).losses.length, 2);
   await close(opened);
 });
+
+test("without any storage a run whose workers died goes on from the page's own copy", async () => {
+  const opened = await ready();
+  const { page } = opened;
+  await train(page, { steps: 60, batch: 128 });
+  const whole = await result(page);
+  // As in a private window that keeps nothing.
+  await page.route('**/worker.js', async (route) => {
+    const response = await route.fetch();
+    const without = ['storage', 'indexedDB'].map((name, i) => {
+      const holder = i === 0 ? 'navigator' : 'self';
+      return `Object.defineProperty(${holder}, '${name}', { value: undefined });`;
+    });
+    await route.fulfill({ response, body: `${without.join('')}${await response.text()}` });
+  });
+  await page.reload();
+  await inState(page, 'ready');
+  assert.equal(await page.isVisible('#offer'), false, 'nothing is stored');
+  await train(page, { steps: 60, batch: 128 });
+  await page.waitForFunction(() => parseInt(document.querySelector('#step').textContent) > 2);
+  await page.click('#primary');
+  await inState(page, 'paused');
+  const step = parseInt(await page.textContent('#step'));
+  const kill = () => page.workers()[0].evaluate(() => globalThis.close());
+  for (let times = 0; times < 3; times++) {
+    const [another] = await Promise.all([page.waitForEvent('worker'), kill()]);
+    await another.evaluate(() => 0);
+    await page.waitForFunction(async () => (await navigator.locks.query()).held.length === 1);
+  }
+  await page.waitForSelector('body[data-state="error"]');
+  await page.waitForSelector('#offer:not([hidden])');
+  assert.equal(await page.textContent('#go-on'), `Go on from step ${step}`);
+  await page.click('#go-on');
+  assert.deepEqual(await result(page), whole);
+  await close(opened);
+});

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { buildSite } from '../../web/demos/site.mjs';
+import axe from 'axe-core';
 import { launch } from './support/chromium.mjs';
 
 const types = {
@@ -85,6 +86,27 @@ for (const [serviceWorkers, variant] of [
     await context.close();
   });
 }
+
+test('the list: nothing serious that axe finds, light and dark, and it fits a phone', async () => {
+  const { context, page, lacks } = await visit(true);
+  await page.goto(`${origin}${base}/`);
+  await page.waitForSelector('body[data-variant="threads"]', { timeout: 60000 });
+  // The site's policy keeps out scripts that are not its own; the test's are set in from outside.
+  await page.evaluate(axe.source);
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width: 390, height: 844 });
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+    const { violations } = await page.evaluate(() => globalThis.axe.run());
+    const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+    assert.deepEqual(
+      serious.map(({ id }) => id),
+      [],
+    );
+  }
+  assert.deepEqual(lacks, []);
+  await context.close();
+});
 
 test('both computed the same', () => {
   assert.equal(JSON.parse(losses[0]).length, 20);

@@ -331,8 +331,9 @@ class Page<R extends Rules, View, Answers extends Answering> implements Demo<R, 
   async #offerKept(copy: Uint8Array | undefined): Promise<void> {
     // Of the run that failed, if it got as far as being kept. A worker that cannot start has been complained of.
     const begun = this.#machine && (await this.#running.start(this.#machine).catch(() => undefined));
-    const history = begun && (await this.#running.stored().catch(() => undefined));
-    if (history && copy && this.state === 'error') this.#offer(history, 'stored');
+    // The page's own copy: there may be no storage.
+    const history = begun && copy && (await this.#running.stored(copy).catch(() => undefined));
+    if (history && this.state === 'error') this.#offer(history, copy);
   }
 
   #describe(): void {

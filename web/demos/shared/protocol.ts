@@ -56,8 +56,8 @@ export type Handlers<R extends Rules, View, Answers extends Answering> = {
   ask<K extends keyof Answers>(question: Question<K>): Promise<Awaited<ReturnType<Answers[K]>>>;
   /** Keeps the run as it stands now. */
   keep(): Promise<View>;
-  /** What the stored run has been through, if there is one of this task. */
-  stored(): Promise<History | undefined>;
+  /** What the stored run, or this one, has been through; if there is one, and of this task. */
+  stored(copy?: Uint8Array): Promise<History | undefined>;
   forget(): Promise<void>;
   weights(): Promise<Uint8Array>;
   upload(file: Uint8Array): Promise<View>;

@@ -102,8 +102,8 @@ export function serveTask<R extends Rules, View, Answers extends Answering>(
     },
 
     /** What the stored run has been through, if there is one of this task. */
-    async stored() {
-      const file = await store.read().catch(() => undefined);
+    async stored(copy) {
+      const file = copy ?? (await store.read().catch(() => undefined));
       return file && (await historyIn(file, task.name));
     },
     forget: () => store.remove().catch(() => undefined),
