@@ -14,7 +14,7 @@ import {
   finite,
   instance,
   integer,
-  listOf,
+  manyOf,
   number,
   positive,
   share,
@@ -266,6 +266,7 @@ export function searchsorted(
   options: { readonly right?: boolean } = {},
 ): Tensor {
   needsRank('searchsorted', 'sorted', sorted, 1);
+  checkValue('searchsorted', 'values', values, aTensor);
   checkOptions('searchsorted', options, { right: boolean });
   const { right = false } = options;
   const steps = numbersOf(sorted);
@@ -293,7 +294,7 @@ export function quantile(
 ): Tensor {
   return scope(() => {
     const many = Array.isArray(q);
-    checkValue('quantile', 'q', q, either(share, listOf(share, many ? (q as number[]).length : 1)));
+    checkValue('quantile', 'q', q, either(share, manyOf(share)));
     checkOptions('quantile', options, { dim: integer, keepdim: boolean });
     const flat = options.dim === undefined ? ops.reshape(x, [-1]) : x;
     const at = axis('quantile', flat, options.dim ?? 0);

@@ -26,7 +26,8 @@ export function collate<Sample>(samples: readonly Sample[]): Collated<Sample> {
   return together(items('collate', 'samples', samples, 'a list'), 'sample') as Collated<Sample>;
 }
 
-function together(values: readonly unknown[], what: string): unknown {
+function together(values: readonly unknown[], what: string, depth = 0): unknown {
+  if (depth > 32) throw failure('collate', 'argument', 'samples are nested without end');
   const [first] = values;
   const kind = kindOf(first);
   const other = values.find((value) => kindOf(value) !== kind);
@@ -44,12 +45,14 @@ function together(values: readonly unknown[], what: string): unknown {
     case 'typed':
       return typed(values as TypedArray[], what);
     case 'list':
-      return (first as unknown[]).map((_, i) => together(entries(values, i, what), `${what}[${i}]`));
+      return (first as unknown[]).map((_, i) =>
+        together(entries(values, i, what), `${what}[${i}]`, depth + 1),
+      );
     case 'record':
       return Object.fromEntries(
         Object.keys(first as object).map((key) => [
           key,
-          together(entries(values, key, what), `${what}.${key}`),
+          together(entries(values, key, what), `${what}.${key}`, depth + 1),
         ]),
       );
     default:

@@ -5,7 +5,7 @@ import { noGrad } from '../autograd.js';
 import { eye, zeros } from '../create.js';
 import { failure } from '../errors.js';
 import { diagonal, qr, truncNormal } from '../ops.generated.js';
-import { aTensor, checkOptions, checkValue, finite, oneOf } from '../options.js';
+import { aTensor, checkOptions, checkValue, finite, oneOf, whole } from '../options.js';
 import { type Generator, type RandomOptions, defaultGenerator, normal, uniform } from '../random.js';
 import { scope } from '../scope.js';
 import type { Tensor } from '../tensor.js';
@@ -211,6 +211,7 @@ export function eye_(tensor: Tensor): Tensor {
 /** A convolution of 1 to 3 axes that passes its input on, in each of `groups` as many channels as fit. */
 export function dirac_(tensor: Tensor, groups = 1): Tensor {
   checkValue('dirac_', 'tensor', tensor, aTensor);
+  checkValue('dirac_', 'groups', groups, whole(1));
   const { shape } = tensor;
   const [outputs = 0, inputs = 0, ...kernel] = shape;
   if (kernel.length < 1 || kernel.length > 3 || !Number.isInteger(outputs / groups)) {

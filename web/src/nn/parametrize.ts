@@ -76,6 +76,7 @@ export function registerParametrization<M extends AnyModule>(
 /** Makes what the parameter is now a plain parameter again. Returns the module. */
 export function removeParametrizations<M extends AnyModule>(module: M, name: string): M {
   checkModule('removeParametrizations', 'module', module);
+  checkValue('removeParametrizations', 'name', name, text);
   const own = parametrized.get(module);
   const tensor = own?.get(name);
   if (!own || !tensor) throw failure('removeParametrizations', 'argument', `'${name}' is not parametrized`);
@@ -201,6 +202,7 @@ export function spectralNorm<M extends AnyModule>(
 ): M {
   const op = 'spectralNorm';
   checkModule(op, 'module', module);
+  checkValue(op, 'name', name, text);
   checkOptions(op, options, { nPowerIterations: whole(1), eps: positive, dim: integer, ...generatorRules });
   const value = (module as unknown as Record<string, unknown>)[name];
   if (!isParameter(value))

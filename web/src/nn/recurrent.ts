@@ -130,7 +130,7 @@ const isLengths = (value: unknown): boolean => typeof value === 'object';
 /** Elman's layers: h' = tanh(W x + b + U h + c), or relu. */
 export class RNN extends RecurrentBase<Tensor, Tensor> {
   constructor(inputSize: number, hiddenSize: number, options: RNNOptions = {}) {
-    const { nonlinearity = 'tanh' } = options;
+    const { nonlinearity = 'tanh' } = Object(options) as RNNOptions; // checked below
     super('RNN', 1, inputSize, hiddenSize, options, (x, weights, [h0], given) =>
       rnn(x, weights, { ...given, h0, nonlinearity }),
     );

@@ -19,6 +19,7 @@ import type {
   TripletMarginLossOptions,
 } from '../ops.generated.js';
 import {
+  aTensor,
   boolean,
   checkOptions,
   checkValue,
@@ -139,6 +140,7 @@ export class TripletMarginWithDistanceLoss extends Module<
     const { margin = 1, swap = false, reduction = 'mean' } = this.#options;
     const distance = this.#distance;
     const near = distance(anchor, positive_);
+    checkValue('TripletMarginWithDistanceLoss', 'what distance gave', near, aTensor);
     const far = distance(anchor, negative);
     const farther = swap ? far.minimum(distance(positive_, negative)) : far;
     const loss = near.sub(farther).add(margin).maximum(0);

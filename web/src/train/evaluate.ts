@@ -20,6 +20,8 @@ export async function evaluate<Batch>(
   data: Batches<Batch>,
   metrics: (batch: Batch) => Values,
 ): Promise<Numbers> {
+  if (typeof (model as { train?: unknown } | null | undefined)?.train !== 'function')
+    throw failure('evaluate', 'argument', `the model is ${shown(model)}; it must be a Module`);
   checkValue('evaluate', 'metrics', metrics, func);
   checkBatches('evaluate', data);
   const { training } = model;
