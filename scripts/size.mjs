@@ -14,7 +14,7 @@ const { values } = parseArgs({
 process.chdir(root);
 
 // Kilobytes of 1000 bytes, gzip level 9. For the module the project wants 250; this is what it has reached.
-const budgets = { wasm: 470, 'core JavaScript': 25, glue: 24 };
+const budgets = { wasm: 435, 'core JavaScript': 25, glue: 24 };
 
 async function coreBundle() {
   const { outputFiles } = await build({

@@ -96,7 +96,7 @@ void naming(const OpInfo& op, const F& f) {
 int call_op(int index) {
   return answered([index] {
     int first = 0;
-    const OpInfo& op = *all_ops()[static_cast<size_t>(index)];
+    const OpInfo& op = op_at(static_cast<size_t>(index));
     naming(op, [&op, &first] {
       Reader r;
       const TensorList inputs = read_inputs(op, r);
@@ -113,13 +113,6 @@ int call_op(int index) {
     });
     return first;
   });
-}
-
-// -1: there is none.
-int op_index(const std::string& name) {
-  const auto& ops = all_ops();
-  const OpInfo* op = find_op(name);
-  return op ? static_cast<int>(std::find(ops.begin(), ops.end(), op) - ops.begin()) : -1;
 }
 
 int create(int dtype) {
@@ -281,14 +274,12 @@ std::vector<double> profile_rows;
 int stop_profile() {
   return guarded([] {
     const std::vector<profile::Entry> entries = profile::stop();
-    const auto& ops = all_ops();
     profile_rows.clear();
     profile_rows.reserve(6 * entries.size());
     for (const profile::Entry& e : entries) {
-      const auto at = std::find(ops.begin(), ops.end(), e.op);
-      const double number = at == ops.end() ? -1 : static_cast<double>(at - ops.begin());
-      const double row[] = {number, static_cast<double>(e.depth), e.vjp ? 1. : 0., e.begin,
-                            e.end,  static_cast<double>(e.bytes)};
+      const double row[] = {
+          e.op ? op_index(e.op->name) : -1., static_cast<double>(e.depth), e.vjp ? 1. : 0., e.begin, e.end,
+          static_cast<double>(e.bytes)};
       profile_rows.insert(profile_rows.end(), std::begin(row), std::end(row));
     }
     Writer w;
@@ -333,8 +324,8 @@ EMSCRIPTEN_BINDINGS(omnigrad) {
   using namespace omnigrad::binding;
   using emscripten::function;
   function("schemaJson", +[] { return schema_json(); });
-  function("opJson", +[](int op) { return schema_json(*all_ops()[static_cast<size_t>(op)]); });
-  function("opIndex", &op_index);
+  function("opJson", +[](int op) { return schema_json(op_at(static_cast<size_t>(op))); });
+  function("opIndex", +[](const std::string& name) { return op_index(name); });
   function("buildId", +[] { return std::string(build_id()); });
   function("lastError", +[] { return last_error; });
   function("scratch", +[] { return reinterpret_cast<uintptr_t>(scratch_area); });

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { root } from './run.mjs';
 import { files } from './sources.mjs';
 
-/** FNV-1a over the bytes of the text, as class Doc has it. */
+/** FNV-1a over the bytes of the text, folded, as class Doc has it. */
 function hashOf(text) {
   let hash = 2166136261;
   for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 16777619) >>> 0;
-  return hash;
+  return (hash ^ (hash >>> 16)) & 0xffff || 1;
 }
 
 const escapes = { n: '\n', t: '\t', '"': '"', '\\': '\\' };
@@ -32,6 +32,12 @@ export function stringLiterals(text) {
   return list;
 }
 
+function groupedBy(items, key) {
+  const groups = new Map();
+  for (const item of items) groups.set(key(item), [...(groups.get(key(item)) ?? []), item]);
+  return groups;
+}
+
 /** The schema that the single-threaded module of web/assets tells. */
 async function moduleSchema() {
   const assets = join(root, 'web/assets');
@@ -43,32 +49,41 @@ async function moduleSchema() {
   return JSON.parse(module.schemaJson());
 }
 
-/** Every op with its documentation. @throws Error where a hash has no literal, or two. */
+/**
+ * Every op with its documentation. The literal of a hash is looked for in the files that name the op in quotes, then in
+ * all others; of several, what names an op, input or option is none. @throws Error where a hash has no literal, or several.
+ */
 export async function documentedSchema() {
-  const texts = new Map();
-  for (const file of files(/\.(cpp|h)$/, 'core/src/ops', 'core/src/optim')) {
-    for (const text of stringLiterals(readFileSync(join(root, file), 'utf8'))) {
-      const hash = hashOf(text);
-      if (texts.has(hash) && texts.get(hash) !== text)
-        throw new Error(
-          `of one hash: ${JSON.stringify(texts.get(hash))} and ${JSON.stringify(text)}; change one`,
-        );
-      texts.set(hash, text);
-    }
-  }
-  const document = ({ doc, ...rest }, what) => {
-    const text = doc === 0 ? '' : texts.get(doc);
-    if (text === undefined)
-      throw new Error(`${what}: its documentation is no string literal of the ops' sources`);
-    return { ...rest, doc: text };
-  };
   const schema = await moduleSchema();
+  const taken = new Set(
+    schema.ops.flatMap((op) => [op, ...op.inputs, ...op.options].map(({ name }) => name)),
+  );
+  const sources = files(/\.(cpp|h)$/, 'core/src/ops', 'core/src/optim').map((file) => {
+    const literals = stringLiterals(readFileSync(join(root, file), 'utf8'));
+    return { names: new Set(literals), byHash: groupedBy(new Set(literals), hashOf) };
+  });
+  const found = (hash, among) => [...new Set(among.flatMap(({ byHash }) => byHash.get(hash) ?? []))];
+  const documented = ({ doc, ...rest }, op) => {
+    if (doc === 0) return { ...rest, doc: '' };
+    const near = found(
+      doc,
+      sources.filter(({ names }) => names.has(op)),
+    );
+    let texts = near.length > 0 ? near : found(doc, sources);
+    if (texts.length > 1) texts = texts.filter((text) => !taken.has(text));
+    if (texts.length === 1) return { ...rest, doc: texts[0] };
+    throw new Error(
+      texts.length === 0
+        ? `${op} ${rest.name}: its documentation is no string literal of the ops' sources`
+        : `${op} ${rest.name}: documentation of one hash, change one: ${texts.map((t) => JSON.stringify(t)).join(', ')}`,
+    );
+  };
   return {
     ...schema,
     ops: schema.ops.map((op) => ({
-      ...document(op, op.name),
-      inputs: op.inputs.map((item) => document(item, `${op.name} ${item.name}`)),
-      options: op.options.map((item) => document(item, `${op.name} ${item.name}`)),
+      ...documented(op, op.name),
+      inputs: op.inputs.map((item) => documented(item, op.name)),
+      options: op.options.map((item) => documented(item, op.name)),
     })),
   };
 }

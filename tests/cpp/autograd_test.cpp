@@ -296,7 +296,7 @@ TEST_F(Autograd, AVjpOfTheWrongFormIsNamed) {
 Tensor swish_composite(const Tensor& x) { return x * sigmoid(x); }
 
 struct SwishGrad {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("testSwishGrad", "d.")
         .in("x", Kind::floating)
         .saved()
@@ -317,7 +317,9 @@ struct SwishGrad {
   }
 };
 struct Swish {
-  static Schema schema() { return op("testSwish", "x sigmoid(x).").in("x", Kind::floating).saved().out("y"); }
+  static constexpr Schema schema() {
+    return op("testSwish", "x sigmoid(x).").in("x", Kind::floating).saved().out("y");
+  }
   static OutSpecs shape(const NoOptions&, Inputs in) { return {{in[0].shape(), in[0].dtype()}}; }
   static void forward(const NoOptions&, Inputs in, TensorList& out) {
     for (int64_t i = 0; i < in[0].numel(); ++i) {

@@ -4,78 +4,40 @@
 //
 //   struct Softmax {
 //     struct Options { int64_t dim = -1; };
-//     static Schema schema();                                           // op("softmax",
-//     ...).in(...).opt(...).out(...) static OutSpecs shape(const Options&, Inputs);                    //
-//     every check; allocates nothing static void forward(const Options&, Inputs, TensorList& out);     //
-//     out: allocated, contiguous, uninitialised static Grads vjp(const Options&, const Saved&, Cotangents,
-//     Need); // in public differentiable ops
+//     static constexpr Schema schema();  // op("softmax", ...).in(...).opt(...).out(...)
+//     // Every check; allocates nothing.
+//     static OutSpecs shape(const Options&, Inputs);
+//     // out: allocated, contiguous, uninitialised.
+//     static void forward(const Options&, Inputs, TensorList& out);
+//     // In public differentiable ops.
+//     static Grads vjp(const Options&, const Saved&, Cotangents, Need);
 //   };
 //   OMNIGRAD_OP(Softmax)
 //
-// In place of forward a view op has `static Tensor view(o, in)` and a composite `static TensorList compose(o,
-// in)`.
+// In place of forward a view op has `static Tensor view(o, in)` and a composite
+// `static TensorList compose(o, in)`.
 #pragma once
 
-#include <initializer_list>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <variant>
 #include <vector>
 
+#include "omnigrad/schema.h"
 #include "omnigrad/tensor.h"
 
 namespace omnigrad {
 
-// Padding as a user may give it: one number, one per axis, or [before, after] per axis.
-struct Padding {
-  Dims values;  // pairs flattened when `pairs`
-  bool pairs = false;
-};
-
-// An option's value on its way in or out, typed by its schema entry. monostate: absent.
-using OptionValue = std::variant<std::monostate, bool, int64_t, double, std::string, Dims, Padding>;
-enum class OptionType { boolean, integer, number, choice, text, dims, padding };
-
-// A line of documentation. The module carries no prose, which would be a tenth of it, but a hash (FNV-1a) of
-// each line: scripts/lib/schema.mjs finds the text among the string literals of core/src/ops.
-class Doc {
- public:
-  consteval Doc(const char* text) {
-    if (!*text) return;
-    hash_ = 2166136261u;
-    for (; *text; ++text) hash_ = (hash_ ^ static_cast<unsigned char>(*text)) * 16777619u;
-  }
-  uint32_t hash() const { return hash_; }  // 0: no text
-  bool empty() const { return hash_ == 0; }
-
- private:
-  uint32_t hash_ = 0;
-};
-
-// Which dtypes an input takes. Inputs of kind floating, number and any share one dtype within their kind.
-enum class Kind {
-  floating,  // float32, float64
-  number,    // floating or integer
-  any,       // every dtype but the halves
-  index,     // int32, int64, uint8
-  boolean,   // bool
-  free,      // every dtype but the halves, whatever the others have
-  storage,   // every dtype, float16 and bfloat16 included
-};
-const char* name_of(Kind kind);
-
 struct InputInfo {
   std::string name;
-  Doc doc = "";
+  uint16_t doc = 0;  // of class Doc
   Kind kind = Kind::any;
   bool optional = false, variadic = false, differentiable = true, saved = false, mutated = false;
   int order = 0;  // among inputs and options, as the schema names them: the order of positional parameters
 };
 struct OptionInfo {
   std::string name;
-  Doc doc = "";
+  uint16_t doc = 0;  // of class Doc
   OptionType type;
   bool nullable = false, positional = false;
   int order = 0;
@@ -142,7 +104,7 @@ struct OpFunctions {
 // Everything the dispatcher and the engine know of an op.
 struct OpInfo : OpFunctions {
   std::string name;
-  Doc doc = "";
+  uint16_t doc = 0;         // of class Doc
   std::string no_gradient;  // why it has none
   bool internal = false;    // reached through other ops; no TypeScript function of its own
   std::vector<InputInfo> inputs;
@@ -153,116 +115,6 @@ struct OpInfo : OpFunctions {
   const InputInfo& input_at(size_t i, size_t count) const;
   size_t fixed_inputs() const;
 };
-
-// ---- building a schema
-
-// How a C++ type is an option: its tag, and its member's reading and writing, shared by all ops.
-struct OptionAccess {
-  OptionType type;
-  bool nullable;
-  void (*write)(void* member, const OptionValue&);
-  OptionValue (*read)(const void* member);
-};
-
-template <class T>
-struct OptionTag;
-template <>
-struct OptionTag<bool> : std::integral_constant<OptionType, OptionType::boolean> {};
-template <>
-struct OptionTag<int64_t> : std::integral_constant<OptionType, OptionType::integer> {};
-template <>
-struct OptionTag<double> : std::integral_constant<OptionType, OptionType::number> {};
-template <>
-struct OptionTag<std::string> : std::integral_constant<OptionType, OptionType::text> {};
-template <>
-struct OptionTag<Dims> : std::integral_constant<OptionType, OptionType::dims> {};
-template <>
-struct OptionTag<Padding> : std::integral_constant<OptionType, OptionType::padding> {};
-
-template <class T>
-struct OptionOf {
-  static void write(void* p, const OptionValue& v) { *static_cast<T*>(p) = std::get<T>(v); }
-  static OptionValue read(const void* p) { return *static_cast<const T*>(p); }
-  static constexpr OptionAccess access{OptionTag<T>::value, false, &write, &read};
-};
-// Choices are enum classes, stored by their underlying integer.
-template <class I>
-struct ChoiceOf {
-  static void write(void* p, const OptionValue& v) {
-    *static_cast<I*>(p) = static_cast<I>(std::get<int64_t>(v));
-  }
-  static OptionValue read(const void* p) { return static_cast<int64_t>(*static_cast<const I*>(p)); }
-  static constexpr OptionAccess access{OptionType::choice, false, &write, &read};
-};
-template <class T>
-  requires(std::is_enum_v<T>)
-struct OptionOf<T> : ChoiceOf<std::underlying_type_t<T>> {};
-template <class T>
-struct OptionOf<std::optional<T>> {
-  static void write(void* p, const OptionValue& v) {
-    auto& member = *static_cast<std::optional<T>*>(p);
-    member.reset();
-    if (!std::holds_alternative<std::monostate>(v)) OptionOf<T>::write(&member.emplace(), v);
-  }
-  static OptionValue read(const void* p) {
-    const auto& member = *static_cast<const std::optional<T>*>(p);
-    return member ? OptionOf<T>::read(&*member) : OptionValue();
-  }
-  static constexpr OptionAccess access{OptionOf<T>::access.type, true, &write, &read};
-};
-
-using Choices = std::initializer_list<const char*>;
-
-class Schema {
- public:
-  Schema(const char* name, Doc doc);
-  // Out of line: every op calls them.
-  Schema(const Schema& other);
-  Schema& operator=(const Schema& other) = delete;
-  ~Schema();
-
-  Schema& in(const char* name, Kind kind, Doc doc = "");
-  Schema& out(const char* name);
-  // An entry of the options object in JavaScript; `arg` is positional there. The default is Options{}'s.
-  template <class O, class T>
-  Schema& opt(const char* name, T O::* member, Doc doc = "", Choices choices = {}) {
-    return option(name, offset_of(member), OptionOf<T>::access, false, doc, choices);
-  }
-  template <class O, class T>
-  Schema& arg(const char* name, T O::* member, Doc doc = "", Choices choices = {}) {
-    return option(name, offset_of(member), OptionOf<T>::access, true, doc, choices);
-  }
-
-  // Said of the input or output just named.
-  Schema& saved();
-  Schema& nondiff();
-  Schema& optional();
-  Schema& variadic();
-  Schema& mutated();                 // implies nondiff
-  Schema& when(const char* option);  // shown only where that bool option is set
-
-  // Said of the op.
-  Schema& no_gradient(const char* why);
-  Schema& internal();
-
-  OpInfo info;
-
- private:
-  // Options is a simple aggregate whose base, if any, lies at its start.
-  template <class O, class T>
-  static size_t offset_of(T O::* member) {
-    alignas(O) static const char place[sizeof(O)] = {};
-    const O* o = reinterpret_cast<const O*>(place);
-    return static_cast<size_t>(reinterpret_cast<const char*>(&(o->*member)) - place);
-  }
-  Schema& option(const char* name, size_t offset, const OptionAccess& access, bool positional, Doc doc,
-                 Choices choices);
-
-  enum class Last { input, option, output } last_ = Last::input;
-  int order_ = 0;
-};
-
-inline Schema op(const char* name, Doc doc) { return Schema(name, doc); }
 
 // ---- registration and calls
 
@@ -312,24 +164,48 @@ constexpr OpFunctions functions_of() {
   return f;
 }
 
-// Lives as long as the program.
-const OpInfo& make_info(const Schema& schema, const OpFunctions& functions);
+template <class Op>
+struct SchemaText {
+  static constexpr size_t kSize = Op::schema().size();
+  char text[kSize] = {};
+  constexpr SchemaText() {
+    const Schema schema = Op::schema();
+    for (size_t i = 0; i < kSize; ++i) text[i] = schema[i];
+  }
+};
 
+// An op in the list of ops; its OpInfo is made when it is first asked for, and lives as long as the program.
+struct OpEntry {
+  const char* schema;  // the text of its Schema
+  const OpFunctions* functions;
+  OpEntry* next = nullptr;
+  const OpInfo* info = nullptr;
+
+  const char* name() const { return schema + 2; }
+};
+template <class Op>
+struct EntryOf {
+  static constexpr SchemaText<Op> text{};
+  static constexpr OpFunctions functions = functions_of<Op>();
+  static inline constinit OpEntry entry{text.text, &functions};
+};
+
+const OpInfo& info_of(OpEntry& entry);
 template <class Op>
 const OpInfo& info_of() {
-  static constexpr OpFunctions functions = functions_of<Op>();
-  static const OpInfo& info = make_info(Op::schema(), functions);
-  return info;
+  return info_of(EntryOf<Op>::entry);
 }
 
-using OpGetter = const OpInfo& (*)();
-int register_op(OpGetter getter);
+int register_op(OpEntry& entry);
 #define OMNIGRAD_OP(Op) \
-  [[maybe_unused]] static const int registered_##Op = ::omnigrad::register_op(&::omnigrad::info_of<Op>);
+  [[maybe_unused]] static const int registered_##Op = ::omnigrad::register_op(::omnigrad::EntryOf<Op>::entry);
 
 // Every op, sorted by name: the same order in every build.
 const std::vector<const OpInfo*>& all_ops();
 const OpInfo* find_op(std::string_view name);
+// The place of the op of that name among all, -1: there is none; the op at a place.
+int op_index(std::string_view name);
+const OpInfo& op_at(size_t index);
 // All schemas as JSON: {maxRank, ops: [{name, doc, inputs, options, outputs, ...}]}.
 std::string schema_json();
 std::string schema_json(const OpInfo& op);  // one of these ops
@@ -340,13 +216,16 @@ TensorList dispatch(const OpInfo& op, const void* options, const TensorList& inp
 // The first output of the op of that name, if it has any, with its default options.
 Tensor call(const char* name, const TensorList& inputs);
 
+TensorList dispatch(OpEntry& op, const void* options, const TensorList& inputs);
+Tensor dispatch1(OpEntry& op, const void* options, const TensorList& inputs);  // the first output
+
 template <class Op>
 TensorList apply(const TensorList& inputs, const typename OptionsOf<Op>::type& options = {}) {
-  return dispatch(info_of<Op>(), &options, inputs);
+  return dispatch(EntryOf<Op>::entry, &options, inputs);
 }
 template <class Op>
 Tensor apply1(const TensorList& inputs, const typename OptionsOf<Op>::type& options = {}) {
-  return std::move(dispatch(info_of<Op>(), &options, inputs)[0]);
+  return dispatch1(EntryOf<Op>::entry, &options, inputs);
 }
 
 // ---- what shape rules share

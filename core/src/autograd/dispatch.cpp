@@ -191,6 +191,14 @@ TensorList dispatch(const OpInfo& op, const void* options, const TensorList& inp
   }
 }
 
+TensorList dispatch(OpEntry& op, const void* options, const TensorList& inputs) {
+  return dispatch(info_of(op), options, inputs);
+}
+
+Tensor dispatch1(OpEntry& op, const void* options, const TensorList& inputs) {
+  return std::move(dispatch(info_of(op), options, inputs)[0]);
+}
+
 Tensor call(const char* name, const TensorList& inputs) {
   const OpInfo& op = *find_op(name);
   struct Defaults {

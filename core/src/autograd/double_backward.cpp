@@ -71,28 +71,32 @@ struct ExternalOptions {
   ExternalVjp vjp;
 };
 
+struct External {
+  static constexpr Schema schema() {
+    return op("customGrad", "An op whose vjp is given from outside.")
+        .in("x", Kind::free)
+        .variadic()
+        .saved()
+        .out("y")
+        .saved();
+  }
+  static void* copy(const void* o) { return new ExternalOptions(*static_cast<const ExternalOptions*>(o)); }
+  static void free(void* o) { delete static_cast<ExternalOptions*>(o); }
+  static Grads vjp(const void* o, const Saved& s, Cotangents g, Need) {
+    TensorList inputs, outputs;
+    for (size_t k = 0; k < s.inputs(); ++k) inputs.push_back(s.in(k));
+    for (size_t k = 0; k < g.size(); ++k) outputs.push_back(s.out(k));
+    return static_cast<const ExternalOptions*>(o)->vjp(g, inputs, outputs);
+  }
+};
+
+// Not in the list of ops: nobody calls it by name.
 const OpInfo& external_op() {
-  static const OpInfo info = [] {
-    OpInfo i = op("customGrad", "An op whose vjp is given from outside.")
-                   .in("x", Kind::free)
-                   .variadic()
-                   .saved()
-                   .out("y")
-                   .saved()
-                   .info;
-    i.copy_options = [](const void* o) -> void* {
-      return new ExternalOptions(*static_cast<const ExternalOptions*>(o));
-    };
-    i.free_options = [](void* o) { delete static_cast<ExternalOptions*>(o); };
-    i.vjp = [](const void* o, const Saved& s, Cotangents g, Need) {
-      TensorList inputs, outputs;
-      for (size_t k = 0; k < s.inputs(); ++k) inputs.push_back(s.in(k));
-      for (size_t k = 0; k < g.size(); ++k) outputs.push_back(s.out(k));
-      return static_cast<const ExternalOptions*>(o)->vjp(g, inputs, outputs);
-    };
-    return i;
-  }();
-  return info;
+  static constexpr SchemaText<External> text;
+  static constexpr OpFunctions functions{
+      .copy_options = &External::copy, .free_options = &External::free, .vjp = &External::vjp};
+  static constinit OpEntry entry{text.text, &functions};
+  return info_of(entry);
 }
 
 }  // namespace

@@ -1,20 +1,25 @@
 // The list that spans write into.
 #include "omnigrad/profile.h"
 
-#include <chrono>
+#include <time.h>
+
 #include <utility>
 
 namespace omnigrad::profile {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 std::vector<Entry> entries;
-Clock::time_point origin;
+double origin = 0;
 int lists = 0;
 int depth = 0;  // of the spans of this list that are open
 
-double now() { return std::chrono::duration<double, std::micro>(Clock::now() - origin).count(); }
+// Microseconds. std::chrono would bring system_error and its texts.
+double clock_now() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
+}
+double now() { return clock_now() - origin; }
 
 }  // namespace
 
@@ -24,7 +29,7 @@ void start() {
   entries.clear();
   ++lists;
   depth = 0;
-  origin = Clock::now();
+  origin = clock_now();
   running = true;
 }
 

@@ -32,7 +32,9 @@ Tensor elu_of(const Tensor& x, double alpha, double scale, double slope) {
 // `Op` gives kName, kDoc and `of(x)`.
 template <class Op>
 struct Activation {
-  static Schema schema() { return op(Op::kName, Op::kDoc).in("x", Kind::floating, "any shape").out("y"); }
+  static constexpr Schema schema() {
+    return op(Op::kName, Op::kDoc).in("x", Kind::floating, "any shape").out("y");
+  }
   static OutSpecs shape(const NoOptions&, Inputs in) { return {{in[0].shape(), in[0].dtype()}}; }
   static TensorList compose(const NoOptions&, Inputs in) { return {Op::of(in[0])}; }
 };
@@ -66,7 +68,7 @@ struct EluOptions {
   double alpha = 1;
 };
 struct Elu : Parametrised<Elu, EluOptions> {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("elu", "x above 0, alpha (exp(x) - 1) below.")
         .in("x", Kind::floating, "any shape")
         .opt("alpha", &Options::alpha, "minus the limit at -Infinity")
@@ -77,7 +79,7 @@ struct Elu : Parametrised<Elu, EluOptions> {
 OMNIGRAD_OP(Elu)
 
 struct Celu : Parametrised<Celu, EluOptions> {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("celu", "x above 0, alpha (exp(x / alpha) - 1) below (Barron 2017).")
         .in("x", Kind::floating, "any shape")
         .opt("alpha", &Options::alpha, "minus the limit at -Infinity, not 0")
@@ -95,7 +97,7 @@ struct SlopeOptions {
   double negativeSlope = 0.01;
 };
 struct LeakyRelu : Parametrised<LeakyRelu, SlopeOptions> {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("leakyRelu", "x above 0, negativeSlope x below.")
         .in("x", Kind::floating, "any shape")
         .opt("negativeSlope", &Options::negativeSlope, "the slope below 0")
@@ -111,7 +113,7 @@ struct RangeOptions {
   double min = -1, max = 1;
 };
 struct Hardtanh : Parametrised<Hardtanh, RangeOptions> {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("hardtanh", "x held between min and max; 0 gradient at both.")
         .in("x", Kind::floating, "any shape")
         .opt("min", &Options::min, "the least value")
@@ -130,7 +132,7 @@ struct ShrinkOptions {
   double lambda = 0.5;
 };
 struct Hardshrink : Parametrised<Hardshrink, ShrinkOptions> {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("hardshrink", "x where |x| > lambda, else 0.")
         .in("x", Kind::floating, "any shape")
         .opt("lambda", &Options::lambda, "half the width of the gap")
@@ -143,7 +145,7 @@ struct Hardshrink : Parametrised<Hardshrink, ShrinkOptions> {
 OMNIGRAD_OP(Hardshrink)
 
 struct Softshrink : Parametrised<Softshrink, ShrinkOptions> {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("softshrink", "x drawn towards 0 by lambda, 0 where |x| <= lambda.")
         .in("x", Kind::floating, "any shape")
         .opt("lambda", &Options::lambda, "not negative")
@@ -161,7 +163,7 @@ struct ThresholdOptions {
   double threshold = 0, value = 0;
 };
 struct Threshold : Parametrised<Threshold, ThresholdOptions> {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("threshold", "x above the threshold, else a value.")
         .in("x", Kind::floating, "any shape")
         .arg("threshold", &Options::threshold, "the threshold")
@@ -178,7 +180,7 @@ struct BoundsOptions {
   std::optional<double> min, max;
 };
 struct Clamp : Parametrised<Clamp, BoundsOptions> {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("clamp", "x held between min and max; the gradient passes at both.")
         .in("x", Kind::number, "any shape")
         .arg("min", &Options::min, "the least value; none: no bound")
@@ -195,7 +197,7 @@ struct Clamp : Parametrised<Clamp, BoundsOptions> {
 OMNIGRAD_OP(Clamp)
 
 struct Prelu {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("prelu", "x above 0, weight x below.")
         .in("x", Kind::floating, "[N, C, ...], or any shape for one weight")
         .in("weight", Kind::floating, "[C], a slope for each channel, or one for all")
@@ -229,7 +231,7 @@ struct Gated {
   struct Options {
     int64_t dim = -1;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op(Op::kName, Op::kDoc)
         .in("x", Kind::floating, "an even size along the axis")
         .arg("dim", &Options::dim, "the axis")

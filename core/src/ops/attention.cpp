@@ -58,7 +58,7 @@ struct AttentionGrad {
   struct Options : CoreOptions {
     bool want_q = true, want_k = true, want_v = true;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("attentionGrad", "The gradients of attentionCore, fused; those not wanted are empty.")
         .in("q", Kind::floating, "as attentionCore's")
         .saved()
@@ -123,7 +123,7 @@ struct AttentionCore {
   // More of them are made again in the gradient rather than kept.
   static constexpr int64_t kKeptWeights = int64_t{1} << 22;
 
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("attentionCore", "softmax(q k^T scale) v over the last two axes.")
         .in("q", Kind::floating, "[*, L, E]")
         .saved()
@@ -177,7 +177,7 @@ struct ScaledDotProductAttention {
     double dropoutP = 0;
     int64_t seed = 0, offset = 0;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("scaledDotProductAttention",
               "softmax(q k^T * scale + mask) v over the last two axes; a query without any key gives 0.")
         .in("q", Kind::floating, "[*, L, E]")
@@ -285,7 +285,7 @@ struct RotaryEmbedding {
     int64_t offset = 0;
     bool interleaved = true;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("rotaryEmbedding",
               "Turns each pair of features (a, b) by an angle: (a cos - b sin, a sin + b cos).")
         .in("x", Kind::floating, "[*, length, features], an even number of features")

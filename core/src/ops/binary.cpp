@@ -136,7 +136,7 @@ struct Fmod : BinaryOp<Fmod> {
 OMNIGRAD_OP(Fmod)
 
 struct Lerp {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("lerp", "x + weight (y - x).")
         .in("x", Kind::floating, "any shape")
         .in("y", Kind::floating, "broadcasts with x")
@@ -152,7 +152,7 @@ OMNIGRAD_OP(Lerp)
 
 template <class Op>
 struct CompareOp {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op(Op::kName, Op::kDoc)
         .in("x", Kind::any, "any shape")
         .nondiff()
@@ -179,15 +179,15 @@ struct CompareOp {
   };                                                  \
   OMNIGRAD_OP(CLASS)
 
-COMPARE_OP(Eq, eq, "x == y, as bool.")
-COMPARE_OP(Ne, ne, "x != y, as bool.")
-COMPARE_OP(Lt, lt, "x < y, as bool.")
-COMPARE_OP(Le, le, "x <= y, as bool.")
-COMPARE_OP(Gt, gt, "x > y, as bool.")
-COMPARE_OP(Ge, ge, "x >= y, as bool.")
+COMPARE_OP(Eq, eq, "x == y, as a bool.")
+COMPARE_OP(Ne, ne, "x != y, as a bool.")
+COMPARE_OP(Lt, lt, "x < y, as a bool.")
+COMPARE_OP(Le, le, "x <= y, as a bool.")
+COMPARE_OP(Gt, gt, "x > y, as a bool.")
+COMPARE_OP(Ge, ge, "x >= y, as a bool.")
 
 struct Where {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("where", "x where the condition holds, else y.")
         .in("condition", Kind::boolean, "broadcasts with x and y")
         .saved()

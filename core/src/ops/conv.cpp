@@ -91,7 +91,7 @@ Tensor cut(Tensor y, const Dims& shape) {
   return y;
 }
 
-Schema window_options(Schema s, bool transposed = false) {
+constexpr Schema window_options(Schema s, bool transposed = false) {
   s.opt("stride", &Options::stride, "step of the window: a number, or one per axis")
       .opt("padding", &Options::padding,
            transposed ? Doc("cut from both ends: a number, one per axis, or [before, after] per axis")
@@ -103,7 +103,7 @@ Schema window_options(Schema s, bool transposed = false) {
 
 struct Conv {
   using Options = ConvOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return window_options(op("conv", "Convolution (cross-correlation) of any rank; the rank is the input's.")
                               .in("x", Kind::floating, "[batch, in, *size]")
                               .saved()
@@ -174,7 +174,7 @@ void check_positions(const Window& w, const Dims& g, const Dims& in, const Dims&
 
 struct ConvInputGrad {
   using Options = ConvOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return window_options(
                op("convInputGrad", "The gradient of conv by its input, which has the given spatial size.")
                    .in("g", Kind::floating, "[batch, out, *positions]")
@@ -217,7 +217,7 @@ OMNIGRAD_OP(ConvInputGrad)
 
 struct ConvWeightGrad {
   using Options = ConvOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return window_options(
                op("convWeightGrad", "The gradient of conv by its weight, which has the given kernel size.")
                    .in("g", Kind::floating, "[batch, out, *positions]")
@@ -265,7 +265,7 @@ OMNIGRAD_OP(ConvWeightGrad)
 // The input gradient of a convolution from y's size to x's, whose weight is [in, out / groups, *kernel].
 struct ConvTranspose {
   using Options = ConvOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return window_options(op("convTranspose", "Transposed convolution of any rank; the rank is the input's.")
                               .in("x", Kind::floating, "[batch, in, *size]")
                               .in("weight", Kind::floating, "[in, out / groups, *kernel]")

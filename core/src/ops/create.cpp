@@ -28,7 +28,7 @@ struct Full {
     double value = 0;
     DType dtype = DType::float32;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("full", "A tensor of one value.")
         .arg("shape", &Options::shape, "its shape")
         .arg("value", &Options::value, "the value")
@@ -50,7 +50,7 @@ struct Arange {
     double start = 0, stop = 0, step = 1;
     DType dtype = DType::float32;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("arange", "start, start + step, ... before stop.")
         .arg("start", &Options::start, "the first value")
         .arg("stop", &Options::stop, "the end, excluded")
@@ -81,7 +81,7 @@ struct Cast {
   struct Options {
     DType dtype = DType::float32;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("cast",
               "x in another dtype. Floating to integer truncates and saturates, NaN to 0; to bool: not 0; to "
               "a half: nearest even.")
@@ -102,7 +102,7 @@ struct Cast {
 OMNIGRAD_OP(Cast)
 
 struct Clone {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("clone", "A contiguous copy.").in("x", Kind::any, "any shape").out("y");
   }
   static OutSpecs shape(const NoOptions&, Inputs in) { return {{in[0].shape(), in[0].dtype()}}; }
@@ -120,7 +120,7 @@ void check_writable(const Tensor& t) {
 }
 
 struct CopyInto {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("copy_",
               "Writes source into x, casting. x is a leaf or buffer, under noGrad if it requires a gradient.")
         .in("x", Kind::storage, "any shape")
@@ -158,7 +158,7 @@ struct FillInto {
   struct Options {
     double value = 0;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("fill_",
               "Writes a number into all of x. x is a leaf or buffer, under noGrad if it requires a gradient.")
         .in("x", Kind::free, "any shape")

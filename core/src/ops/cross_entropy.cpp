@@ -56,7 +56,7 @@ Tensor composite(const EachOptions& o, const Tensor& x, const Tensor& given) {
 
 struct CrossEntropyEachGrad {
   using Options = EachOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("crossEntropyEachGrad", "The gradient of crossEntropyEach, fused.")
         .in("x", Kind::floating, "logits")
         .saved()
@@ -93,7 +93,7 @@ OMNIGRAD_OP(CrossEntropyEachGrad)
 
 struct CrossEntropyEach {
   using Options = EachOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("crossEntropyEach", "-log_softmax(x) at the target of each row; 0 where it is ignored.")
         .in("x", Kind::floating, "logits")
         .saved()

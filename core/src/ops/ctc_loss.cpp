@@ -74,7 +74,7 @@ kernels::CtcBatch batch_of(const CtcTargets& t, const Tensor& log_probs, int64_t
       t.start.data(),    t.target_lengths.data(), t.input_lengths.data()};
 }
 
-Schema inputs(Schema s) {
+constexpr Schema inputs(Schema s) {
   return s.in("logProbs", Kind::floating, "[time, batch, classes]")
       .saved()
       .in("targets", Kind::index, "as ctcLoss's")
@@ -89,7 +89,7 @@ Schema inputs(Schema s) {
 
 struct CtcLossGrad {
   using Options = BlankOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return inputs(op("ctcLossGrad", "The gradient of ctcLossEach, fused."))
         .in("g", Kind::floating, "[batch]: the cotangent of its loss")
         .saved()
@@ -123,7 +123,7 @@ OMNIGRAD_OP(CtcLossGrad)
 
 struct CtcLossEach {
   using Options = BlankOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return inputs(
                op("ctcLossEach",
                   "Minus the log-probability of each target; Infinity, with gradient 0, where it cannot be "
@@ -154,7 +154,7 @@ struct CtcLoss {
     Reduction reduction = Reduction::mean;
     bool zeroInfinity = false;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("ctcLoss",
               "Connectionist temporal classification (Graves 2006): minus the log-probability of all "
               "alignments "

@@ -23,7 +23,7 @@ double flops(int64_t m, int64_t n) {
 }
 
 struct QrTall {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("qrTall", "qr of matrices with no more columns than rows.")
         .in("x", Kind::floating, "[..., m, n], m >= n")
         .out("q")
@@ -70,7 +70,7 @@ struct QrTall {
 OMNIGRAD_OP(QrTall)
 
 struct Qr {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("qr",
               "x = q r with orthonormal columns in q and r upper triangular, reduced: q [..., m, k], r "
               "[..., k, n], k = min(m, n). Signs are those of LAPACK.")
@@ -94,7 +94,7 @@ struct Qr {
 OMNIGRAD_OP(Qr)
 
 struct Eigh {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("eigh",
               "Eigenvalues, ascending, and orthonormal eigenvectors, in columns, of symmetric matrices: x = "
               "vectors diag(values) vectors^T, the largest component of each vector positive. Of x the "
@@ -145,7 +145,7 @@ struct Eigh {
 OMNIGRAD_OP(Eigh)
 
 struct Svd {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("svd",
               "Singular values, descending, and vectors: x = u diag(s) vh, reduced: u [..., m, k], s [..., "
               "k], vh "
@@ -226,7 +226,7 @@ struct MatrixNorm {
     Ord ord = Ord::fro;
     bool keepdim = false;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("matrixNorm", "A norm of matrices; the gradient of the Frobenius norm of zeros is 0.")
         .in("x", Kind::floating, "[..., m, n]")
         .opt(
@@ -266,7 +266,7 @@ struct Pinv {
   struct Options {
     std::optional<double> rtol;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("pinv",
               "The pseudo-inverse of Moore and Penrose. The gradient is that at constant rank (Golub and "
               "Pereyra "
@@ -310,7 +310,7 @@ OMNIGRAD_OP(Pinv)
 
 struct Lstsq {
   using Options = Pinv::Options;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("lstsq", "The x of least norm among those of least squares, |a x - b|: pinv(a) b.")
         .in("a", Kind::floating, "[..., m, n]")
         .in("b", Kind::floating, "[..., m, k]; leading axes broadcast")

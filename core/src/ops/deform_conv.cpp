@@ -10,7 +10,7 @@ namespace omnigrad {
 namespace {
 
 template <class O>
-Schema window_options(Schema s) {
+constexpr Schema window_options(Schema s) {
   s.opt<O, Dims>("stride", &O::stride, "step of the window: a number, or one per axis")
       .template opt<O, Dims>("padding", &O::padding, "zeros on both sides: a number, or one per axis")
       .template opt<O, Dims>("dilation", &O::dilation,
@@ -87,7 +87,7 @@ struct DeformConvGrad {
   struct Options : DeformConvOptions {
     bool want_x = true, want_offset = true, want_weight = true, want_mask = true;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return window_options<Options>(
                op("deformConvGrad",
                   "The gradients of deformConv, fused; those that are not wanted are empty.")
@@ -155,7 +155,7 @@ OMNIGRAD_OP(DeformConvGrad)
 
 struct DeformConv {
   using Options = DeformConvOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return window_options<Options>(op("deformConv",
                                       "Deformable convolution v2 of rank 1 to 3; the rank is the input's. "
                                       "Each tap of the kernel reads the "

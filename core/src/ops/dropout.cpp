@@ -15,7 +15,7 @@ struct DropoutOptions {
   int64_t seed = 0, offset = 0;
 };
 
-Schema dropout_op(const char* name, Doc doc, Doc x) {
+constexpr Schema dropout_op(const char* name, Doc doc, Doc x) {
   return op(name, doc)
       .in("x", Kind::floating, x)
       .arg("p", &DropoutOptions::p, "in [0, 1]: the probability to be dropped")
@@ -31,7 +31,9 @@ void check_probability(double p) {
 // The linear map x -> x * kept / (1 - p), its own adjoint. An element takes one of a block's four words.
 struct DropoutMap {
   using Options = DropoutOptions;
-  static Schema schema() { return dropout_op("dropoutMap", "dropout in training.", "any shape").internal(); }
+  static constexpr Schema schema() {
+    return dropout_op("dropoutMap", "dropout in training.", "any shape").internal();
+  }
   static OutSpecs shape(const Options& o, Inputs in) {
     check_probability(o.p);
     return {{in[0].shape(), in[0].dtype()}};
@@ -54,7 +56,7 @@ OMNIGRAD_OP(DropoutMap)
 
 struct Dropout {
   using Options = DropoutOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return dropout_op("dropout", "Sets each element to 0 with probability p and divides the others by 1 - p.",
                       "any shape");
   }
@@ -68,7 +70,7 @@ OMNIGRAD_OP(Dropout)
 
 struct FeatureDropout {
   using Options = DropoutOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return dropout_op("featureDropout",
                       "Sets whole channels to 0 with probability p and divides the others by 1 - p.",
                       "[N, C, *S]");
@@ -95,7 +97,7 @@ OMNIGRAD_OP(FeatureDropout)
 // an affine map keeps mean 0 and variance 1.
 struct AlphaDropout {
   using Options = DropoutOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return dropout_op("alphaDropout", "Dropout for selu: keeps mean 0 and variance 1.", "any shape");
   }
   static OutSpecs shape(const Options& o, Inputs in) { return DropoutMap::shape(o, in); }

@@ -190,7 +190,7 @@ struct Einsum {
   struct Options {
     std::string equation;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("einsum",
               "Sums of products: each operand's axes are named by letters, axes of one name are multiplied, "
               "names "

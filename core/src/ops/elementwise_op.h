@@ -16,7 +16,7 @@ inline kernels::Operand operand(const Tensor& t) { return {t.raw(), t.strides().
 // One input, one output of its shape and dtype. `Op` gives kName, kDoc, kKernel and `derivative(g, s)`.
 template <class Op, Kind K = Kind::floating>
 struct UnaryOp {
-  static Schema schema() {
+  static constexpr Schema schema() {
     Schema s = op(Op::kName, Op::kDoc).in("x", K, "any shape");
     if (Op::kSavesInput) s.saved();
     s.out("y");
@@ -42,7 +42,7 @@ OutSpecs broadcast_spec(Inputs in, DType dtype);
 // `Op` gives kName, kDoc, kKernel, kSavesInputs and `derivative(g, s, need)`.
 template <class Op, Kind K = Kind::number>
 struct BinaryOp {
-  static Schema schema() {
+  static constexpr Schema schema() {
     Schema s = op(Op::kName, Op::kDoc).in("x", K, "any shape");
     if (Op::kSavesInputs) s.saved();
     s.in("y", K, "broadcasts with x");

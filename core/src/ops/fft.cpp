@@ -18,7 +18,7 @@ struct Dft {
     bool inverse = false;
     double scale = 1;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("dft", "scale times the discrete Fourier transform along an axis, or the conjugate one.")
         .in("x", Kind::floating, "[..., 2]")
         .opt("dim", &Options::dim, "the axis, from 0, not the last")
@@ -136,7 +136,7 @@ struct AxesOptions {
 template <Type T, class Op>
 struct OneAxis {
   using Options = AxisOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op(Op::kName, Op::kDoc)
         .in("x", Kind::floating, T == Type::from_real ? kRealDoc : kComplexDoc)
         .opt("n", &Options::n, "length of the transform; x is cut or filled with zeros at the end")
@@ -224,7 +224,7 @@ Tensor axes_transformed(const AxesOptions& o, Tensor x, Type type, bool two) {
 template <Type T, class Op, bool Two>
 struct SeveralAxes {
   using Options = AxesOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op(Op::kName, Op::kDoc)
         .in("x", Kind::floating, T == Type::from_real ? kRealDoc : kComplexDoc)
         .opt("s", &Options::s, "length along each axis; x is cut or filled with zeros at the end")

@@ -20,7 +20,7 @@ struct SamplingOrder : Sampling {
 };
 
 template <class O>
-Schema sampling_options(Schema s) {
+constexpr Schema sampling_options(Schema s) {
   return s
       .opt<O, kernels::GridSampling::Mode>("mode", &O::mode,
                                            "how pixels are joined; bilinear is linear along every axis",
@@ -31,7 +31,7 @@ Schema sampling_options(Schema s) {
       .template opt<O, bool>("alignCorners", &O::align_corners,
                              "-1 and 1 are the centres of the corner pixels, not their outer edges");
 }
-Schema internal_options(Schema s) {
+constexpr Schema internal_options(Schema s) {
   return sampling_options<SamplingOrder>(std::move(s))
       .opt("order", &SamplingOrder::order, "derivatives along each axis")
       .opt("size", &SamplingOrder::size, "spatial sizes of x")
@@ -80,7 +80,7 @@ Tensor grid_slope(const Tensor& x, const Tensor& grid, const Tensor& g, const Sa
 
 struct GridRead {
   using Options = SamplingOrder;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return internal_options(op("gridRead", "gridSample, of a derivative of the interpolation.")
                                 .in("x", Kind::floating, "[N, C, *size]")
                                 .saved()
@@ -109,7 +109,7 @@ OMNIGRAD_OP(GridRead)
 
 struct GridWrite {
   using Options = SamplingOrder;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return internal_options(op("gridWrite", "The adjoint of gridRead: adds to the pixels that it reads.")
                                 .in("g", Kind::floating, "[N, C, *out]")
                                 .saved()
@@ -145,7 +145,7 @@ OMNIGRAD_OP(GridWrite)
 
 struct GridSlope {
   using Options = SamplingOrder;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return internal_options(op("gridSlope", "The derivatives of sum(g * gridRead(x, grid)) by the grid.")
                                 .in("x", Kind::floating, "[N, C, *size]")
                                 .saved()
@@ -199,7 +199,7 @@ Tensor grid_slope(const Tensor& x, const Tensor& grid, const Tensor& g, const Sa
 
 struct GridSample {
   using Options = Sampling;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return sampling_options<Options>(
                op("gridSample",
                   "x read at the places of a grid, by interpolation; as PyTorch's grid_sample, of one to "
@@ -228,7 +228,7 @@ struct AffineGrid {
     Dims size;
     bool align_corners = false;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("affineGrid", "The grid for gridSample that an affine map of coordinates gives.")
         .in("theta", Kind::floating, "[N, axes, axes + 1], for coordinates (x, y, z, 1)")
         .arg("size", &Options::size, "[N, C, *out]: of what gridSample is to give")

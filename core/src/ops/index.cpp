@@ -38,7 +38,7 @@ void check_one_axis(const Tensor& index) {
 
 struct IndexSelect {
   using Options = DimOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("indexSelect", "Entries of x along an axis, in the order of an index.")
         .in("x", Kind::any, "at least one axis")
         .arg("dim", &Options::dim, "the axis")
@@ -69,7 +69,7 @@ OMNIGRAD_OP(IndexSelect)
 
 struct IndexAdd {
   using Options = DimOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("indexAdd", "x with source[i] added to entry index[i] along an axis; repeated indices add up.")
         .in("x", Kind::number, "at least one axis")
         .arg("dim", &Options::dim, "the axis")
@@ -114,7 +114,7 @@ void check_inside(const Tensor& index, const Dims& other, const char* name, int6
 
 struct Gather {
   using Options = DimOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("gather", "y[i][j] = x[index[i][j]][j] for axis 0, likewise for others.")
         .in("x", Kind::any, "at least one axis")
         .arg("dim", &Options::dim, "the axis")
@@ -142,7 +142,7 @@ OMNIGRAD_OP(Gather)
 
 struct ScatterAdd {
   using Options = DimOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("scatterAdd", "x with y[index[i][j]][j] += source[i][j] for axis 0, likewise for others.")
         .in("x", Kind::number, "at least one axis")
         .arg("dim", &Options::dim, "the axis")

@@ -30,7 +30,7 @@ ResampleMode resample_mode(Mode mode) {
 
 struct Interpolate {
   using Options = InterpolateOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("interpolate", "Resizes the spatial axes of x, to a size or by a factor.")
         .in("x", Kind::floating, "[N, C, ...spatial], any number of spatial axes")
         .opt("size", &Options::size, "the new spatial sizes: one number, or one an axis")

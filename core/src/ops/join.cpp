@@ -10,7 +10,7 @@ struct Split {
     Dims sizes;
     int64_t dim = 0;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("split", "Cuts x along an axis into parts of the given sizes.")
         .in("x", Kind::any, "at least one axis")
         .arg("sizes", &Options::sizes, "the parts' sizes; their sum is the axis' size")
@@ -51,7 +51,7 @@ struct Cat {
   struct Options {
     int64_t dim = 0;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("cat", "Joins tensors along an axis.")
         .in("xs", Kind::any, "the same shape but for that axis")
         .variadic()
@@ -93,7 +93,7 @@ OMNIGRAD_OP(Cat)
 
 struct Stack {
   using Options = Cat::Options;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("stack", "Joins tensors of one shape along a new axis.")
         .in("xs", Kind::any, "all of one shape")
         .variadic()

@@ -20,7 +20,7 @@ kernels::Activation smooth(After a) {
 }
 static_assert(static_cast<int>(kernels::Activation::mish) + 1 == static_cast<int>(After::mish));
 
-Schema inputs(Schema s) {
+constexpr Schema inputs(Schema s) {
   return s.in("x", Kind::floating, "[..., in]")
       .saved()
       .in("weight", Kind::floating, "[out, in]")
@@ -38,7 +38,7 @@ Tensor rows_of(const Tensor& t) {
 // y, and z before the activation where the gradient needs it: all but relu.
 struct LinearThen {
   using Options = AfterOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return inputs(op("linearThen", "The activation of x times the transpose of weight, plus bias."))
         .opt("activation", &Options::activation, "", kAfter)
         .out("y")
@@ -91,7 +91,7 @@ OMNIGRAD_OP(LinearThen)
 
 struct LinearActivation {
   using Options = AfterOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return inputs(op("linearActivation", "linear and an activation, in one op."))
         .opt("activation", &Options::activation, "of the product plus bias", kAfter)
         .out("y");

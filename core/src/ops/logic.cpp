@@ -13,7 +13,7 @@ Tensor truth(const Tensor& x) { return x.dtype() == DType::boolean ? x : ne(x, n
 // `Op` gives kName, kDoc and `of(a, b)` over bool tensors.
 template <class Op>
 struct Logical {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op(Op::kName, Op::kDoc)
         .in("x", Kind::free, "any shape; not 0 is true")
         .nondiff()
@@ -47,7 +47,7 @@ LOGICAL_OP(LogicalXor, "logicalXor", "Is exactly one of them not 0?", ne(a, b))
 // `Op` gives kName, kDoc and `of(x)`.
 template <class Op>
 struct Test {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op(Op::kName, Op::kDoc)
         .in("x", Kind::free, "any shape")
         .nondiff()
@@ -89,7 +89,7 @@ struct MaskedFill {
   struct Options {
     double value = 0;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("maskedFill", "A number where the mask is true, x elsewhere.")
         .in("x", Kind::any, "any shape")
         .in("mask", Kind::boolean, "broadcasts to x")
@@ -121,7 +121,7 @@ Tensor positions(const Tensor& mask) {
 }
 
 struct MaskedSelect {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("maskedSelect", "The elements where the mask is true, in order, as one axis.")
         .in("x", Kind::any, "any shape")
         .in("mask", Kind::boolean, "broadcasts with x")
@@ -139,7 +139,7 @@ struct MaskedSelect {
 OMNIGRAD_OP(MaskedSelect)
 
 struct Nonzero {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("nonzero", "Indices of elements that are not 0, a row each; int64.")
         .in("x", Kind::any, "any shape")
         .nondiff()
@@ -169,7 +169,7 @@ struct OneHot {
   struct Options {
     std::optional<int64_t> classes;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("oneHot", "Rows with a 1 at each index; int64.")
         .in("index", Kind::index, "any shape, from 0")
         .arg("numClasses", &Options::classes, "the new axis' size; none: the greatest index plus 1")

@@ -18,7 +18,7 @@ struct CrossEntropy {
     double labelSmoothing = 0;
     int64_t ignoreIndex = -100;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("crossEntropy", "Cross-entropy between logits and class indices or class probabilities.")
         .in("input", Kind::floating, "logits [C], [N, C] or [N, C, ...]")
         .in("target", Kind::free,
@@ -123,7 +123,7 @@ struct NllLoss {
     Reduction reduction = Reduction::mean;
     int64_t ignoreIndex = -100;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("nllLoss", "Minus the log-probability of the target class.")
         .in("input", Kind::floating, "log-probabilities [C], [N, C] or [N, C, ...]")
         .in("target", Kind::index, "class indices: input's shape without C")
@@ -146,7 +146,7 @@ OMNIGRAD_OP(NllLoss)
 // (1 - t) x + w softplus(-x), w = 1 + (pos_weight - 1) t.
 struct BceWithLogits {
   using Options = LossOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("binaryCrossEntropyWithLogits",
               "Cross-entropy between sigmoid(input) and target, without overflow.")
         .in("input", Kind::floating, "logits, any shape")
@@ -185,7 +185,7 @@ OMNIGRAD_OP(BceWithLogits)
 // log is held at -100 as in PyTorch; beyond that bound the gradient is 0.
 struct Bce {
   using Options = LossOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("binaryCrossEntropy", "Cross-entropy between probabilities; logarithms are held at -100.")
         .in("input", Kind::floating, "probabilities in [0, 1], any shape")
         .in("target", Kind::floating, "probabilities, input's shape")
@@ -218,7 +218,7 @@ struct MultiMargin {
     int64_t p = 1;
     double margin = 1;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("multiMarginLoss", "Sum over other classes i of max(0, margin - x[target] + x[i])^p, over C.")
         .in("input", Kind::floating, "scores [C] or [N, C]")
         .in("target", Kind::index, "class indices, [] or [N]")
@@ -249,7 +249,7 @@ OMNIGRAD_OP(MultiMargin)
 
 struct MultilabelSoftMargin {
   using Options = LossOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("multilabelSoftMarginLoss", "Binary cross-entropy of logits, averaged over classes.")
         .in("input", Kind::floating, "logits [C] or [N, C]")
         .in("target", Kind::floating, "0 or 1, input's shape")

@@ -22,7 +22,7 @@ struct PairwiseDistance {
     double p = 2, eps = 1e-6;
     bool keepdim = false;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("pairwiseDistance", "The norm of x1 - x2 + eps along the last axis.")
         .in("x1", Kind::floating, "[..., D]")
         .in("x2", Kind::floating, "broadcasts with x1")
@@ -53,7 +53,7 @@ struct TripletMargin {
     double margin = 1, p = 2, eps = 1e-6;
     bool swap = false;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("tripletMarginLoss", "max(0, d(anchor, positive) - d(anchor, negative) + margin).")
         .in("anchor", Kind::floating, "[..., D]")
         .in("positive", Kind::floating, "broadcasts with anchor")
@@ -85,7 +85,7 @@ struct MarginRanking {
   struct Options : LossOptions {
     double margin = 0;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("marginRankingLoss",
               "max(0, margin - target (x1 - x2)), target 1 where x1 should be greater, else -1.")
         .in("x1", Kind::floating, "any shape")
@@ -110,7 +110,7 @@ struct CosineEmbedding {
   struct Options : LossOptions {
     double margin = 0;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("cosineEmbeddingLoss",
               "1 - cos(x1, x2) where the target is 1, max(0, cos(x1, x2) - margin) where it is -1.")
         .in("x1", Kind::floating, "[N, D] or [D]")

@@ -15,14 +15,14 @@ Tensor number(double value, const Tensor& like) { return Tensor::scalar(value, l
 template <class Op, class O = LossOptions>
 struct PairLoss {
   using Options = O;
-  static Schema schema() {
+  static constexpr Schema schema() {
     Schema s = op(Op::kName, Op::kDoc)
                    .in("input", Kind::floating, "any shape")
                    .in("target", Kind::floating, "input's shape");
     Op::options(s);
     return s.opt("reduction", &Options::reduction, "over all elements", kReductions).out("loss");
   }
-  static void options(Schema&) {}
+  static constexpr void options(Schema&) {}
   static OutSpecs shape(const Options& o, Inputs in) {
     if (!(in[0].shape() == in[1].shape())) {
       fail("input ", in[0].shape(), " and target ", in[1].shape(), " must have one shape");
@@ -57,7 +57,7 @@ struct LpOptions : LossOptions {
 };
 struct LpLoss : PairLoss<LpLoss, LpOptions> {
   LOSS_NAME("lpLoss", "|input - target|^p.");
-  static void options(Schema& s) { s.arg("p", &Options::p, "the power, greater than 0"); }
+  static constexpr void options(Schema& s) { s.arg("p", &Options::p, "the power, greater than 0"); }
   static void check(const Options& o) {
     if (!(o.p > 0)) fail(Code::option, "p ", o.p, " must be greater than 0");
   }
@@ -73,7 +73,9 @@ struct SmoothOptions : LossOptions {
 };
 struct SmoothL1 : PairLoss<SmoothL1, SmoothOptions> {
   LOSS_NAME("smoothL1Loss", "d^2 / (2 beta) where d = |input - target| is below beta, d - beta / 2 beyond.");
-  static void options(Schema& s) { s.opt("beta", &Options::beta, "where the parabola ends, not negative"); }
+  static constexpr void options(Schema& s) {
+    s.opt("beta", &Options::beta, "where the parabola ends, not negative");
+  }
   static void check(const Options& o) {
     if (!(o.beta >= 0)) fail(Code::option, "beta ", o.beta, " must not be negative");
   }
@@ -91,7 +93,7 @@ struct HuberOptions : LossOptions {
 struct Huber : PairLoss<Huber, HuberOptions> {
   LOSS_NAME("huberLoss",
             "d^2 / 2 where d = |input - target| is at most delta, delta (d - delta / 2) beyond.");
-  static void options(Schema& s) {
+  static constexpr void options(Schema& s) {
     s.opt("delta", &Options::delta, "where the parabola ends, greater than 0");
   }
   static void check(const Options& o) {
@@ -115,7 +117,7 @@ struct HingeOptions : LossOptions {
 };
 struct HingeEmbedding : PairLoss<HingeEmbedding, HingeOptions> {
   LOSS_NAME("hingeEmbeddingLoss", "input where the target is 1, max(0, margin - input) where it is -1.");
-  static void options(Schema& s) {
+  static constexpr void options(Schema& s) {
     s.nondiff().opt("margin", &Options::margin,
                     "distance wanted of dissimilar pairs");  // the target: a choice
   }
@@ -131,7 +133,7 @@ struct PoissonOptions : LossOptions {
 };
 struct PoissonNll : PairLoss<PoissonNll, PoissonOptions> {
   LOSS_NAME("poissonNllLoss", "Negative log-likelihood of counts under a Poisson distribution.");
-  static void options(Schema& s) {
+  static constexpr void options(Schema& s) {
     s.opt("logInput", &Options::logInput, "input is the logarithm of the rate")
         .opt("full", &Options::full, "add Stirling's term for targets above 1")
         .opt("eps", &Options::eps, "added to a rate before its logarithm");
@@ -152,7 +154,7 @@ struct KlDiv {
     KlReduction reduction = KlReduction::mean;
     bool logTarget = false;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("klDiv", "target (log(target) - input), the Kullback-Leibler divergence of elements.")
         .in("input", Kind::floating, "log-probabilities, any shape")
         .in("target", Kind::floating, "probabilities, input's shape")
@@ -190,7 +192,7 @@ struct GaussianNll {
     bool full = false;
     double eps = 1e-6;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("gaussianNllLoss", "(log(var) + (input - target)^2 / var) / 2, the variance held above eps.")
         .in("input", Kind::floating, "means, any shape")
         .in("target", Kind::floating, "input's shape")

@@ -55,7 +55,7 @@ Tensor fold(const Tensor& x) {
 }
 
 struct MatMul {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("matmul",
               "Matrix product. Vectors are a row on the left and a column on the right; leading axes "
               "broadcast.")
@@ -118,7 +118,7 @@ struct MatMul {
 OMNIGRAD_OP(MatMul)
 
 struct Linear {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("linear", "x times the transpose of weight, plus bias.")
         .in("x", Kind::floating, "[..., in]")
         .saved()

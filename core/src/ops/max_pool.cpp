@@ -28,7 +28,7 @@ struct PlaneGather {
   struct Options {
     int64_t axes = 1;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("planeGather", "Elements of each plane of x by their positions in the flattened plane.")
         .in("x", Kind::floating, "[..., plane]")
         .in("indices", Kind::index, "[..., result], int64")
@@ -62,7 +62,7 @@ struct PlaneScatter {
   struct Options {
     Dims size;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("planeScatter", "Zeros, with elements added to each plane at positions in the flattened plane.")
         .in("y", Kind::floating, "[..., result]")
         .in("indices", Kind::index, "y's shape, int64")
@@ -125,7 +125,7 @@ Dims halved(const Tensor& x) {
 }
 
 struct MaxPool2x2Grad {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("maxPool2x2Grad", "The gradient of maxPool2x2.")
         .in("x", Kind::floating, "as maxPool2x2's")
         .nondiff()
@@ -152,7 +152,7 @@ struct MaxPool2x2Grad {
 OMNIGRAD_OP(MaxPool2x2Grad)
 
 struct MaxPool2x2 {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("maxPool2x2", "Maxima over windows of 2x2 of the last two axes, side by side.")
         .in("x", Kind::floating, "[..., height, width]")
         .saved()
@@ -201,7 +201,7 @@ bool is_2x2(const PoolAxes& axes) {
 // Any other windows, and where indices are wanted.
 struct MaxPoolWindows {
   using Options = MaxPoolOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("maxPoolWindows", "maxPool with the positions of the maxima.")
         .in("x", Kind::floating, "as maxPool's")
         .opt("kernelSize", &Options::kernel_size)
@@ -243,7 +243,7 @@ Grads MaxPool2x2Grad::vjp(const NoOptions&, const Saved& s, Cotangents v, Need) 
 
 struct MaxPool {
   using Options = MaxPoolOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("maxPool",
               "Maxima over windows of the spatial axes; the gradient goes to the first of equal maxima.")
         .in("x", Kind::floating, "[N, C, ...spatial], any number of spatial axes")
@@ -274,7 +274,7 @@ struct AdaptiveMaxPool {
     Dims output_size{1};
     bool return_indices = false;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("adaptiveMaxPool", "Maxima over windows that cut the spatial axes into outputSize parts.")
         .in("x", Kind::floating, "[N, C, ...spatial], any number of spatial axes")
         .arg("outputSize", &Options::output_size, "the result's spatial sizes: one number, or one an axis")

@@ -46,7 +46,7 @@ struct LayerNorm {
     Dims normalizedShape;
     double eps = 1e-5;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("layerNorm", "(x - mean) / sqrt(variance + eps) * weight + bias over the last axes.")
         .in("x", Kind::floating, "[*, *normalizedShape]")
         .arg("normalizedShape", &Options::normalizedShape, "the last sizes of x, over which it is normalised")
@@ -75,7 +75,7 @@ struct RmsNorm {
     Dims normalizedShape;
     std::optional<double> eps;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("rmsNorm", "x / sqrt(mean(x^2) + eps) * weight over the last axes.")
         .in("x", Kind::floating, "[*, *normalizedShape]")
         .arg("normalizedShape", &Options::normalizedShape, "the last sizes of x, over which it is normalised")
@@ -103,7 +103,7 @@ struct GroupNorm {
     int64_t numGroups = 1;
     double eps = 1e-5;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("groupNorm",
               "Normalises each sample over groups of channels, then times weight plus bias by channel.")
         .in("x", Kind::floating, "[N, C, *S]")
@@ -144,7 +144,8 @@ struct RunningOptions {
 };
 
 template <class O>
-Schema with_running(const char* name, Doc doc, Doc x, bool O::* mode, const char* mode_name, Doc mode_doc) {
+constexpr Schema with_running(const char* name, Doc doc, Doc x, bool O::* mode, const char* mode_name,
+                              Doc mode_doc) {
   return op(name, doc)
       .in("x", Kind::floating, x)
       .in("runningMean", Kind::floating, "[C]")
@@ -210,7 +211,7 @@ struct BatchNorm {
   struct Options : RunningOptions {
     bool training = false;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return with_running(
         "batchNorm",
         "Normalises each channel: in training with the batch's statistics, which also move the running "
@@ -250,7 +251,7 @@ struct InstanceNorm {
   struct Options : RunningOptions {
     bool useInputStats = true;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return with_running(
         "instanceNorm",
         "Normalises each channel of each sample, by its own statistics, whose means over the batch move "

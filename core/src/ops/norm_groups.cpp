@@ -22,7 +22,7 @@ Tensor norm_groups_composite(const Tensor& x, const Tensor& weight, const NormGr
 namespace {
 
 template <class O>
-Schema size_options(Schema s) {
+constexpr Schema size_options(Schema s) {
   s.opt<O, int64_t>("outer", &O::outer, "x counts as [outer, groups, inner]")
       .template opt<O, int64_t>("groups", &O::groups, "each has statistics of its own")
       .template opt<O, int64_t>("inner", &O::inner, "elements of a group that lie side by side")
@@ -63,7 +63,7 @@ struct NormGroupsGrad {
   struct Options : NormGroupsOptions {
     bool want_x = true, want_weight = true, want_bias = true;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return size_options<Options>(
                op("normGroupsGrad", "The gradients of normGroups, fused; those not wanted are empty.")
                    .in("x", Kind::floating, "as normGroups'")
@@ -146,7 +146,7 @@ OMNIGRAD_OP(NormGroupsGrad)
 
 struct NormGroups {
   using Options = NormGroupsOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return size_options<Options>(
                op("normGroups",
                   "(x - mean) / sqrt(variance + eps) * weight + bias with the statistics of each group.")

@@ -11,7 +11,7 @@ struct LocalResponseNorm {
     int64_t size = 5;
     double alpha = 1e-4, beta = 0.75, k = 1;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("localResponseNorm",
               "x / (k + alpha * mean of x^2 over neighbouring channels)^beta; channels beyond the ends count "
               "as 0.")
@@ -50,7 +50,7 @@ struct Normalize {
     Dims dim{1};
     double eps = 1e-12;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("normalize",
               "x / max(norm of order p, eps) along axes; where the norm is below eps it counts as constant.")
         .in("x", Kind::floating, "any shape")
@@ -77,7 +77,7 @@ struct WeightNorm {
   struct Options {
     std::optional<int64_t> dim = 0;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("weightNorm",
               "g * v / |v|, the 2-norm over all axes but one: a weight as direction and length.")
         .in("v", Kind::floating, "the direction, any shape")

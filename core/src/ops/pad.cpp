@@ -16,7 +16,7 @@ struct PadConstant {
     Dims pairs;  // [before, after] for the last axes, not negative
     double value = 0;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("padConstant", "Surrounds x with a value.")
         .in("x", Kind::any)
         .arg("pairs", &Options::pairs)
@@ -65,7 +65,7 @@ struct Pad {
     Mode mode = Mode::constant;
     double value = 0;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("pad",
               "Pads the last axes by a constant, by reflection (the edge not repeated), by repeating the "
               "edge, or periodically.")

@@ -6,7 +6,7 @@ namespace {
 
 struct AvgPool {
   using Options = AvgPoolOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("avgPool", "Means over windows of the spatial axes.")
         .in("x", Kind::floating, "[N, C, ...spatial], any number of spatial axes")
         .arg("kernelSize", &Options::kernel_size, "the window's sizes: one number, or one an axis")
@@ -45,7 +45,7 @@ struct AdaptiveAvgPool {
   struct Options {
     Dims output_size{1};
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("adaptiveAvgPool", "Means over windows that cut the spatial axes into outputSize parts.")
         .in("x", Kind::floating, "[N, C, ...spatial], any number of spatial axes")
         .arg("outputSize", &Options::output_size, "the result's spatial sizes: one number, or one an axis")

@@ -21,7 +21,7 @@ struct LpPool {
     std::optional<Dims> stride;
     bool ceil_mode = false;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("lpPool",
               "(sum of x^p)^(1/p) over windows of the spatial axes, as PyTorch's lp_pool: a window that "
               "reaches over "
@@ -70,7 +70,7 @@ struct MaxUnpool {
     std::optional<Dims> stride, output_size;
     Dims padding{0};
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("maxUnpool",
               "Puts elements back to where maxPool found them, zeros elsewhere. Of several for one place the "
               "last "

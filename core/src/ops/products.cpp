@@ -15,7 +15,7 @@ namespace {
 using namespace linalg;
 
 struct Bmm {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("bmm", "Products of two batches of matrices; nothing broadcasts.")
         .in("x", Kind::floating, "[b, m, k]")
         .in("y", Kind::floating, "[b, k, n]")
@@ -38,7 +38,7 @@ void check_vectors(Inputs in) {
 }
 
 struct Dot {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("dot", "The sum of products of two vectors.")
         .in("x", Kind::floating, "[n]")
         .in("y", Kind::floating, "[n]")
@@ -54,7 +54,7 @@ struct Dot {
 OMNIGRAD_OP(Dot)
 
 struct Outer {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("outer", "The products of each element of x with each of y.")
         .in("x", Kind::number, "[m]")
         .in("y", Kind::number, "[n]")
@@ -72,7 +72,7 @@ struct Cross {
   struct Options {
     int64_t dim = -1;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("cross", "The vector product along an axis of size 3.")
         .in("x", Kind::number, "size 3 along dim")
         .in("y", Kind::number, "broadcasts with x")
@@ -98,7 +98,7 @@ struct Cross {
 OMNIGRAD_OP(Cross)
 
 struct Bilinear {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("bilinear", "y[..., o] = x1 weight[o] x2, plus bias.")
         .in("x1", Kind::floating, "[..., in1]")
         .in("x2", Kind::floating, "[..., in2], the same leading axes")
@@ -132,7 +132,7 @@ struct Addmm {
   struct Options {
     double beta = 1, alpha = 1;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("addmm", "beta input + alpha x y, a matrix product, or one for each of a batch.")
         .in("input", Kind::floating, "broadcasts to the product's shape")
         .in("x", Kind::floating, "[..., m, k]")
@@ -162,7 +162,7 @@ struct CosineSimilarity {
     int64_t dim = 1;
     double eps = 1e-8;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("cosineSimilarity", "x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along an axis.")
         .in("x1", Kind::floating, "any shape")
         .in("x2", Kind::floating, "broadcasts with x1")
@@ -207,7 +207,7 @@ struct Pairs {
 
 // Of batches of one shape.
 struct EuclideanDistance {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("euclideanDistance", "cdist for p = 2 and inputs of one batch shape.")
         .in("x1", Kind::floating, "[..., p, m]")
         .saved()
@@ -249,7 +249,7 @@ struct Cdist {
   struct Options {
     double p = 2;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("cdist",
               "Distances between all pairs of points, by the p-norm of their difference; the gradient of "
               "coincident "

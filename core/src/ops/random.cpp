@@ -52,7 +52,7 @@ void fill_pairs(const RandomOptions& o, T* y, int64_t n, const Draw& draw) {
   });
 }
 
-Schema random_op(const char* name, Doc doc) {
+constexpr Schema random_op(const char* name, Doc doc) {
   return op(name, doc)
       .arg("shape", &RandomOptions::shape, "its shape")
       .opt("seed", &RandomOptions::seed, "of the generator")
@@ -63,7 +63,7 @@ struct Uniform {
   struct Options : RandomOptions {
     double low = 0, high = 1;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return random_op("uniform", "Uniform in [low, high).")
         .opt("low", &Options::low, "the least value")
         .opt("high", &Options::high, "the end, excluded")
@@ -98,7 +98,7 @@ struct Normal {
   struct Options : RandomOptions {
     double mean = 0, std = 1;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return random_op("normal", "Normal with a mean and a standard deviation, by Box and Muller.")
         .opt("mean", &Options::mean, "of the distribution")
         .opt("std", &Options::std, "its standard deviation, not negative")
@@ -130,7 +130,7 @@ struct Randint {
     int64_t low = 0, high = 1;
     Options() { dtype = DType::int64; }
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return random_op("randint", "Integers from low to high - 1, equally likely.")
         .arg("low", &Options::low, "the least value")
         .arg("high", &Options::high, "the end, excluded")
@@ -168,7 +168,7 @@ struct Randperm {
   struct Options {
     int64_t n = 0, seed = 0, offset = 0;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("randperm", "The numbers from 0 to n - 1 in random order; int64.")
         .arg("n", &Options::n, "how many")
         .opt("seed", &Options::seed, "of the generator")
@@ -206,7 +206,7 @@ struct Noisy {
 };
 
 template <class O>
-Schema noisy_op(const char* name, Doc doc) {
+constexpr Schema noisy_op(const char* name, Doc doc) {
   return op(name, doc)
       .in("x", Kind::floating, "any shape")
       .template opt<O, bool>("training", &O::training, "false: nothing is random")
@@ -218,7 +218,7 @@ struct GaussianNoise {
   struct Options : Noisy {
     double std = 0.1;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return noisy_op<Options>("gaussianNoise", "x + normal noise of mean 0; x where not training.")
         .arg("std", &Options::std, "its standard deviation, not negative")
         .out("y");
@@ -241,7 +241,7 @@ struct Rrelu {
   struct Options : Noisy {
     double lower = 1.0 / 8, upper = 1.0 / 3;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return noisy_op<Options>("rrelu",
                              "x above 0, a x below, with a uniform in [lower, upper), their middle where not "
                              "training (Xu et al. 2015).")

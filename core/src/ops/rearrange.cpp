@@ -11,7 +11,7 @@ struct Roll {
   struct Options {
     Dims shifts, dims;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("roll", "Shifts elements along axes; what leaves one end enters the other.")
         .in("x", Kind::any, "any shape")
         .arg("shifts", &Options::shifts, "by how many places")
@@ -43,7 +43,7 @@ struct Repeat {
   struct Options {
     Dims repeats;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("repeat", "Copies of the tensor side by side, as many along each axis as told.")
         .in("x", Kind::any, "any shape")
         .arg("repeats", &Options::repeats, "for each axis; more of them than axes add axes in front")
@@ -78,7 +78,7 @@ OMNIGRAD_OP(Repeat)
 
 struct Tile {
   using Options = Repeat::Options;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("tile", "Copies of the tensor side by side; axes without a number stay single.")
         .in("x", Kind::any, "any shape")
         .arg("repeats", &Options::repeats, "for the last axes; more of them than axes add axes in front")
@@ -102,7 +102,7 @@ struct TriangleOptions {
 template <class Op>
 struct Triangle {
   using Options = TriangleOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op(Op::kName, Op::kDoc)
         .in("x", Kind::any, "[..., rows, columns]")
         .opt("diagonal", &Options::diagonal, "which diagonal bounds it; 0: the main one, positive: above it")
@@ -141,7 +141,7 @@ struct Diagonal {
   struct Options {
     int64_t offset = 0, dim1 = 0, dim2 = 1;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("diagonal", "A diagonal of two axes, as the last axis.")
         .in("x", Kind::any, "at least two axes")
         .opt("offset", &Options::offset, "which one; 0: the main one, positive: above it")
@@ -190,7 +190,7 @@ struct Meshgrid {
   struct Options {
     Indexing indexing = Indexing::ij;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("meshgrid", "Coordinate grids of axes: grid k holds xs[k] along its axis k.")
         .in("xs", Kind::any, "each [n]")
         .variadic()
@@ -236,7 +236,7 @@ int64_t leading(const Tensor& x) { return product(Dims(x.shape().begin(), x.shap
 
 struct PixelShuffle {
   using Options = ShuffleOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("pixelShuffle",
               "Channels to space (Shi et al. 2016): [..., C r r, H, W] to [..., C, H r, W r].")
         .in("x", Kind::any, "[..., C r r, H, W]")
@@ -265,7 +265,7 @@ OMNIGRAD_OP(PixelShuffle)
 
 struct PixelUnshuffle {
   using Options = ShuffleOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("pixelUnshuffle", "Space to channels: [..., C, H r, W r] to [..., C r r, H, W].")
         .in("x", Kind::any, "[..., C, H r, W r]")
         .arg("downscaleFactor", &Options::factor, "r")

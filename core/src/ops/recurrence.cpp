@@ -33,7 +33,7 @@ kernels::RecurrentSizes resolve(const RecurrenceOptions& o, Inputs in) {
   return s;
 }
 
-Schema inputs(Schema s) {
+constexpr Schema inputs(Schema s) {
   return s.in("a", Kind::floating, "[time, batch, gates * hidden]: the inputs' share of the gates")
       .saved()
       .in("h0", Kind::floating, "[batch, hidden]")
@@ -82,7 +82,7 @@ struct RecurrenceGrad {
   struct Options : RecurrenceOptions {
     bool want_weight = true;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return inputs(op("recurrenceGrad", "The gradients of recurrence, fused."))
         .in("gy", Kind::floating, "the cotangent of y")
         .optional()
@@ -183,7 +183,7 @@ struct Recurrence {
   struct Options : RecurrenceOptions {
     bool keep = false;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return inputs(op("recurrence", "All states of one direction of a recurrent layer."))
         .opt<RecurrenceOptions, Cell>("cell", &Options::cell, "", kCells)
         .opt<RecurrenceOptions, bool>("reverse", &Options::reverse, "from the last step to the first")

@@ -16,7 +16,7 @@ struct ReduceOptions {
   bool keepdim = false;
 };
 
-Schema reduction(const char* name, Doc doc, Kind kind) {
+constexpr Schema reduction(const char* name, Doc doc, Kind kind) {
   return op(name, doc)
       .arg("dim", &ReduceOptions::dim, "axes to reduce, one or several; none: all")
       .opt("keepdim", &ReduceOptions::keepdim, "keep reduced axes with size 1")
@@ -63,7 +63,7 @@ DType sum_dtype(DType t) { return is_floating(t) ? t : DType::int64; }
 
 struct Sum {
   using Options = ReduceOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return reduction("sum", "Sum over axes. Integers and bool are summed as int64.", Kind::any).out("y");
   }
   static OutSpecs shape(const Options& o, Inputs in) {
@@ -90,7 +90,7 @@ OMNIGRAD_OP(Sum)
 
 struct Mean {
   using Options = ReduceOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return reduction("mean", "Mean over axes; of no elements it is NaN.", Kind::floating).out("y");
   }
   static OutSpecs shape(const Options& o, Inputs in) {
@@ -115,7 +115,9 @@ void check_not_empty(const Dims& shape, const Dims& dims) {
 template <class Op>
 struct ExtremeOp {
   using Options = ReduceOptions;
-  static Schema schema() { return reduction(Op::kName, Op::kDoc, Kind::number).saved().out("y").saved(); }
+  static constexpr Schema schema() {
+    return reduction(Op::kName, Op::kDoc, Kind::number).saved().out("y").saved();
+  }
   static OutSpecs shape(const Options& o, Inputs in) {
     const Dims dims = normalize_dims(o.dim, in[0].rank());
     check_not_empty(in[0].shape(), dims);
@@ -160,7 +162,7 @@ struct ArgOptions {
 template <class Op>
 struct ArgExtremeOp {
   using Options = ArgOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op(Op::kName, Op::kDoc)
         .arg("dim", &Options::dim, "axis to search; none: the flattened tensor")
         .opt("keepdim", &Options::keepdim, "keep the axis with size 1")

@@ -5,31 +5,48 @@
 
 namespace omnigrad {
 namespace {
-std::vector<OpGetter>& getters() {
-  static std::vector<OpGetter> list;
+
+OpEntry* registered = nullptr;
+
+const std::vector<OpEntry*>& entries() {
+  static const std::vector<OpEntry*> list = [] {
+    std::vector<OpEntry*> sorted;
+    for (OpEntry* e = registered; e; e = e->next) sorted.push_back(e);
+    std::sort(sorted.begin(), sorted.end(),
+              [](auto* a, auto* b) { return std::string_view(a->name()) < b->name(); });
+    return sorted;
+  }();
   return list;
 }
+
 }  // namespace
 
-int register_op(OpGetter getter) {
-  getters().push_back(getter);
+int register_op(OpEntry& entry) {
+  entry.next = registered;
+  registered = &entry;
   return 0;
 }
 
 const std::vector<const OpInfo*>& all_ops() {
   static const std::vector<const OpInfo*> ops = [] {
     std::vector<const OpInfo*> list;
-    for (OpGetter get : getters()) list.push_back(&get());
-    std::sort(list.begin(), list.end(), [](auto* a, auto* b) { return a->name < b->name; });
+    for (OpEntry* e : entries()) list.push_back(&info_of(*e));
     return list;
   }();
   return ops;
 }
 
+int op_index(std::string_view name) {
+  const auto& list = entries();
+  auto it = std::lower_bound(list.begin(), list.end(), name, [](auto* e, auto n) { return e->name() < n; });
+  return it != list.end() && (*it)->name() == name ? static_cast<int>(it - list.begin()) : -1;
+}
+
+const OpInfo& op_at(size_t index) { return info_of(*entries()[index]); }
+
 const OpInfo* find_op(std::string_view name) {
-  const auto& ops = all_ops();
-  auto it = std::lower_bound(ops.begin(), ops.end(), name, [](auto* o, auto n) { return o->name < n; });
-  return it != ops.end() && (*it)->name == name ? *it : nullptr;
+  const int index = op_index(name);
+  return index < 0 ? nullptr : &op_at(static_cast<size_t>(index));
 }
 
 const char* name_of(Kind kind) {

@@ -115,7 +115,7 @@ void run(const ResampleOptions& o, bool adjoint, int64_t planes, const T* x, T* 
 template <bool Adjoint>
 struct ResampleOp {
   using Options = ResampleOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op(Adjoint ? "resampleAdjoint" : "resample",
               Adjoint ? "The transpose of resample, from out sizes to in sizes."
                       : "Interpolates or averages the last axes, from in sizes to out sizes.")

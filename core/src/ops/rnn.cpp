@@ -167,7 +167,7 @@ TensorList recurrent(Cell cell, const RnnOptions& o, Inputs in) {
 }
 
 template <class O>
-Schema layers(Schema s, Doc weights) {
+constexpr Schema layers(Schema s, Doc weights) {
   return s
       .in("lengths", Kind::index,
           "[batch], steps of each sequence: beyond them y is 0 and the state stays; all")
@@ -182,7 +182,7 @@ Schema layers(Schema s, Doc weights) {
       .out("y")
       .out("hn");
 }
-Schema leading(const char* name, Doc doc) {
+constexpr Schema leading(const char* name, Doc doc) {
   return op(name, doc)
       .in("x", Kind::floating, "[time, batch, features], or [time, features] of one sequence")
       .in("h0", Kind::floating, "[layers * directions, batch, hidden]: the initial state; 0")
@@ -193,7 +193,7 @@ struct Rnn {
   struct Options : RnnOptions {
     enum class Nonlinearity { tanh, relu } nonlinearity = Nonlinearity::tanh;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return layers<Options>(leading("rnn", "Elman's recurrent layers: h' = tanh(Wx + b + Uh + c), or relu."),
                            "for each layer and direction weightIh [hidden, features], weightHh [hidden, "
                            "hidden], biasIh and "
@@ -209,7 +209,7 @@ OMNIGRAD_OP(Rnn)
 
 struct Lstm {
   using Options = RnnOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return layers<Options>(
                leading("lstm",
                        "Layers of long short-term memory, gates i, f, g, o: c' = f c + i g, h' = o tanh(c').")
@@ -228,7 +228,7 @@ OMNIGRAD_OP(Lstm)
 
 struct Gru {
   using Options = RnnOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return layers<Options>(
         leading(
             "gru",

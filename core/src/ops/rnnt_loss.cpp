@@ -25,7 +25,7 @@ struct Lengths {
   }
 };
 
-Schema inputs(Schema s) {
+constexpr Schema inputs(Schema s) {
   return s.in("blank", Kind::floating, "[batch, time, labels + 1]: log-probability of the next step of time")
       .saved()
       .in("emit", Kind::floating, "[batch, time, labels]: log-probability of the next label")
@@ -39,7 +39,7 @@ Schema inputs(Schema s) {
 }
 
 struct TransducerGrad {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return inputs(op("transducerGrad", "The gradients of transducer, fused."))
         .in("g", Kind::floating, "[batch]: the cotangent of its loss")
         .saved()
@@ -74,7 +74,7 @@ struct TransducerGrad {
 OMNIGRAD_OP(TransducerGrad)
 
 struct Transducer {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return inputs(
                op("transducer", "Minus the log-probability of each target over all paths of a transducer."))
         .out("loss")
@@ -105,7 +105,7 @@ struct RnntLoss {
     Reduction reduction = Reduction::mean;
     bool fusedLogSoftmax = true;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("rnntLoss",
               "The transducer's loss (Graves 2012): minus the log-probability of all alignments of the "
               "targets "

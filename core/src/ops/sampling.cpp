@@ -14,7 +14,7 @@ namespace omnigrad {
 namespace {
 
 template <class O>
-Schema stream(Schema s) {
+constexpr Schema stream(Schema s) {
   s.opt<O, int64_t>("seed", &O::seed, "of the generator")
       .template opt<O, int64_t>("offset", &O::offset, "blocks that the generator has given out before");
   return s;
@@ -24,7 +24,7 @@ struct Bernoulli {
   struct Options {
     int64_t seed = 0, offset = 0;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return stream<Options>(op("bernoulli", "1 with probability p, else 0.")
                                .in("p", Kind::floating, "probabilities, any shape")
                                .nondiff())
@@ -55,7 +55,7 @@ struct Multinomial {
     bool replacement = false;
     int64_t seed = 0, offset = 0;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return stream<Options>(op("multinomial",
                               "Indices drawn with the probabilities that weights, of any sum, give; int64.")
                                .in("weights", Kind::floating, "[n] or [rows, n], not negative")
@@ -151,7 +151,7 @@ struct Exponential {
     int64_t seed = 0, offset = 0;
     DType dtype = DType::float32;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return stream<Options>(op("exponential", "Exponential with a rate: -log(1 - u) / rate, u uniform.")
                                .arg("shape", &Options::shape, "its shape")
                                .opt("rate", &Options::rate, "1 / mean, positive")
@@ -178,7 +178,7 @@ struct TruncNormal {
     int64_t seed = 0, offset = 0;
     DType dtype = DType::float32;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return stream<Options>(
                op("truncNormal", "Normal with a mean and a standard deviation, within [low, high].")
                    .arg("shape", &Options::shape, "its shape")

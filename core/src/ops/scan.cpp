@@ -12,7 +12,7 @@ struct Cumsum {
     int64_t dim = 0;
     bool reverse = false;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("cumsum", "Running sum along an axis. Integers are summed as int64.")
         .in("x", Kind::number, "at least one axis")
         .arg("dim", &Options::dim, "the axis")
@@ -40,7 +40,7 @@ struct Cumprod {
   struct Options {
     int64_t dim = 0;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("cumprod", "Running product along an axis.")
         .in("x", Kind::number, "at least one axis")
         .arg("dim", &Options::dim, "the axis")
@@ -67,7 +67,7 @@ struct RunningExtreme {
   struct Options {
     int64_t dim = 0;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op(Op::kName, Op::kDoc)
         .in("x", Kind::number, "at least one axis")
         .arg("dim", &Options::dim, "the axis")

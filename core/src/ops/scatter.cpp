@@ -52,7 +52,7 @@ void check_scatter(const DimOptions& o, Inputs in) {
 
 struct Scatter {
   using Options = DimOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("scatter",
               "x with y[index[i][j]][j] = source[i][j] for axis 0, likewise for others; the last one wins.")
         .in("x", Kind::any, "at least one axis")
@@ -93,7 +93,7 @@ struct ScatterReduce {
     Reduce reduce = Reduce::sum;
     bool includeSelf = true;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("scatterReduce", "x combined with the sources that index sends to each place.")
         .in("x", Kind::number, "at least one axis")
         .arg("dim", &Options::dim, "the axis")
@@ -150,7 +150,7 @@ OMNIGRAD_OP(ScatterReduce)
 
 struct TakeAlongDim {
   using Options = DimOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("takeAlongDim", "gather, with x and index broadcast off the axis.")
         .in("x", Kind::any, "at least one axis")
         .in("index", Kind::index, "x's rank")
@@ -231,7 +231,7 @@ Dims indexed_shape(const Dims& index, const Tensor& x, size_t axes) {
 }
 
 struct Index {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("index", "x[i, j, ...]: advanced indexing of the first axes by broadcast index tensors.")
         .in("x", Kind::any, "at least as many axes as indices")
         .in("indices", Kind::index, "broadcast with each other; negative ones count from the end")
@@ -255,7 +255,7 @@ struct IndexPut {
   struct Options {
     bool accumulate = false;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("indexPut", "x with x[i, j, ...] replaced by values, or added to.")
         .in("x", Kind::number, "at least as many axes as indices")
         .in("values", Kind::number, "broadcasts to the indexed shape")
@@ -292,7 +292,7 @@ struct Embedding {
   struct Options {
     std::optional<int64_t> paddingIdx;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("embedding", "Rows of a table by index.")
         .in("index", Kind::index, "any shape, from 0 to the table's rows less 1")
         .in("weight", Kind::floating, "[rows, D]")
@@ -328,7 +328,7 @@ struct EmbeddingBag {
   struct Options {
     Mode mode = Mode::mean;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("embeddingBag", "Sums, means or maxima of rows of a table, bag by bag; an empty bag gives 0.")
         .in("index", Kind::index, "[B, L], a bag a row; or [L], cut into bags by offsets")
         .in("weight", Kind::floating, "[rows, D]")

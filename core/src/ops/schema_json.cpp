@@ -20,7 +20,6 @@ std::string json(bool b) { return b ? "true" : "false"; }
 std::string json(const char* s) { return quoted(s); }
 std::string json(const std::string& s) { return quoted(s); }
 std::string json(int i) { return std::to_string(i); }
-std::string json(Doc d) { return std::to_string(d.hash()); }
 std::string json(int64_t i) { return std::to_string(i); }
 std::string json(double x) { return std::isfinite(x) ? text(x) : "null"; }
 std::string json(const Dims& d) { return text(d); }

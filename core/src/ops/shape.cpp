@@ -6,7 +6,7 @@ namespace omnigrad {
 namespace {
 
 struct Alias {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("alias", "The same tensor with a place of its own in the graph.")
         .in("x", Kind::free)
         .out("y")
@@ -22,7 +22,7 @@ struct Reshape {
   struct Options {
     Dims shape;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("reshape", "The same elements in another shape; a view where x is contiguous.")
         .in("x", Kind::any, "any shape")
         .arg("shape", &Options::shape, "the new shape; one size may be -1 and is inferred")
@@ -97,7 +97,7 @@ struct Permute {
   struct Options {
     Dims dims;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("permute", "Axes in another order; a view.")
         .in("x", Kind::any, "any shape")
         .arg("dims", &Options::dims, "which axis of x each axis of the result is, every one once")
@@ -137,7 +137,7 @@ struct Expand {
   struct Options {
     Dims shape;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("expand", "Repeats axes of size 1 without copying; a view.")
         .in("x", Kind::any, "broadcasts to shape")
         .arg("shape", &Options::shape, "the new shape; -1 keeps a size")
@@ -179,7 +179,7 @@ struct Flip {
   struct Options {
     Dims dims;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("flip", "Reverses axes; a view.")
         .in("x", Kind::any, "any shape")
         .arg("dims", &Options::dims, "axes to reverse")

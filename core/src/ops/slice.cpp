@@ -35,7 +35,7 @@ namespace {
 
 struct Slice {
   using Options = SliceOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("slice",
               "Elements start, start + step, ... before stop along an axis, as Python slices; a view.")
         .in("x", Kind::any, "at least one axis")
@@ -61,7 +61,7 @@ struct SliceScatter {
   struct Options : SliceOptions {
     int64_t size = 0;  // of the axis
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("sliceScatter", "Zeros, but for x at start, start + step, ... along an axis: slice's adjoint.")
         .in("x", Kind::any, "at least one axis")
         .arg("dim", &Options::dim, "the axis")

@@ -27,7 +27,7 @@ struct ActivationGrad {
   struct Options {
     Activation kind = Activation::silu;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("activationGrad", "g times the derivative at x, fused.")
         .in("x", Kind::floating, "any shape")
         .saved()
@@ -70,11 +70,13 @@ struct SmoothActivation {
   }
 };
 
-#define ACTIVATION(CLASS, NAME, KIND, DOC)                                                                 \
-  struct CLASS : SmoothActivation<CLASS, NoOptions> {                                                      \
-    static Schema schema() { return op(NAME, DOC).in("x", Kind::floating, "any shape").saved().out("y"); } \
-    static Activation kind(const NoOptions&) { return Activation::KIND; }                                  \
-  };                                                                                                       \
+#define ACTIVATION(CLASS, NAME, KIND, DOC)                                        \
+  struct CLASS : SmoothActivation<CLASS, NoOptions> {                             \
+    static constexpr Schema schema() {                                            \
+      return op(NAME, DOC).in("x", Kind::floating, "any shape").saved().out("y"); \
+    }                                                                             \
+    static Activation kind(const NoOptions&) { return Activation::KIND; }         \
+  };                                                                              \
   OMNIGRAD_OP(CLASS)
 
 ACTIVATION(Silu, "silu", silu, "x sigmoid(x).")
@@ -86,7 +88,7 @@ struct GeluOptions {
   Approximate approximate = Approximate::none;
 };
 struct Gelu : SmoothActivation<Gelu, GeluOptions> {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("gelu", "x times the normal distribution function of x.")
         .in("x", Kind::floating, "any shape")
         .saved()

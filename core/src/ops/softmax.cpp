@@ -15,7 +15,7 @@ struct SoftmaxOptions {
 template <class Op>
 struct SoftmaxOp {
   using Options = SoftmaxOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op(Op::kName, Op::kDoc)
         .in("x", Kind::floating, "at least one axis")
         .arg("dim", &Options::dim, "the axis")
@@ -39,7 +39,7 @@ struct SoftmaxOp {
 template <class Op>
 struct SoftmaxGradOp {
   using Options = SoftmaxOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op(Op::kGradName, "The gradient of softmax or logSoftmax, fused.")
         .in("y", Kind::floating, "the result")
         .saved()
@@ -119,7 +119,7 @@ OMNIGRAD_OP(LogSoftmaxGrad)
 
 struct Softmin {
   using Options = SoftmaxOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("softmin", "softmax(-x) along an axis.")
         .in("x", Kind::floating, "at least one axis")
         .arg("dim", &Options::dim, "the axis")

@@ -41,7 +41,7 @@ void solve_in_place(const Tensor& a, const Tensor& b) {
 }
 
 struct Inverse {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("inverse", "The inverse of square matrices; an error where one is singular.")
         .in("x", Kind::floating, "[..., n, n]")
         .out("y")
@@ -89,7 +89,7 @@ struct System {
 };
 
 struct SolveMatrix {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("solveMatrix", "solve with right-hand sides in the columns of a matrix.")
         .in("a", Kind::floating, "[..., n, n]")
         .saved()
@@ -119,7 +119,7 @@ struct SolveMatrix {
 OMNIGRAD_OP(SolveMatrix)
 
 struct Solve {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("solve",
               "The x of a x = b, by LU with partial pivoting; an error where a is singular. b is a vector "
               "where it has one axis, or one less than a and a's shape without its last axis; else a matrix.")
@@ -148,7 +148,7 @@ struct TriangularSolve {
   struct Options {
     bool upper = true, transpose = false, unitriangular = false;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("triangularSolve",
               "The x of a x = b for triangular a, by substitution; an error where the diagonal has a 0.")
         .in("a", Kind::floating, "[..., n, n]; the other triangle is not read")
@@ -191,7 +191,7 @@ struct Cholesky {
   struct Options {
     bool upper = false;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("cholesky",
               "The triangular factor l of x = l l^T; an error where x is not positive definite. What is "
               "factored is the symmetric part of x, (x + x^T) / 2.")
@@ -276,7 +276,7 @@ Tensor det_near_singular(const Tensor& x) {
 }
 
 struct Det {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("det", "The determinant of square matrices; differentiable at singular ones too.")
         .in("x", Kind::floating, "[..., n, n]")
         .saved()
@@ -332,7 +332,7 @@ OMNIGRAD_OP(Det)
 Tensor det(const Tensor& x) { return apply1<Det>({x}); }
 
 struct Slogdet {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("slogdet",
               "The sign of the determinant and the logarithm of its magnitude: 0 and -Infinity where a "
               "matrix is "

@@ -15,7 +15,7 @@ struct SortOptions {
 
 struct Sort {
   using Options = SortOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("sort",
               "Elements in order along an axis, and where they were. Equal ones keep their order; NaN is "
               "greatest.")
@@ -47,7 +47,7 @@ OMNIGRAD_OP(Sort)
 
 struct Argsort {
   using Options = SortOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("argsort", "Indices that sort an axis; int64.")
         .in("x", Kind::any, "at least one axis")
         .nondiff()
@@ -67,7 +67,7 @@ struct Topk {
     int64_t k = 1, dim = -1;
     bool largest = true;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("topk", "The k greatest elements along an axis, in order, and where they are.")
         .in("x", Kind::any, "at least one axis")
         .arg("k", &Options::k, "how many")
@@ -97,7 +97,7 @@ struct Kthvalue {
     int64_t k = 1, dim = -1;
     bool keepdim = false;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("kthvalue", "The k-th least element along an axis, and where it is.")
         .in("x", Kind::any, "at least one axis")
         .arg("k", &Options::k, "from 1")
@@ -132,7 +132,7 @@ struct Median {
     std::optional<int64_t> dim;
     bool keepdim = false;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("median", "The median, the lower of two; NaN counts as the greatest.")
         .in("x", Kind::number, "any shape")
         .arg("dim", &Options::dim, "the axis; none: the flattened tensor")

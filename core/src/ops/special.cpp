@@ -56,11 +56,11 @@ struct Softplus {
   struct Options {
     double beta = 1;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("softplus", "log(1 + exp(beta x)) / beta, without overflow.")
         .in("x", Kind::floating, "any shape")
         .saved()
-        .opt("beta", &Options::beta, "sharpness, greater than 0")
+        .opt("beta", &Options::beta, "the sharpness, greater than 0")
         .out("y");
   }
   static OutSpecs shape(const Options& o, Inputs in) {
@@ -98,7 +98,7 @@ struct Polygamma {
   struct Options {
     int64_t n = 0;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("polygamma", "The n-th derivative of digamma; NaN at 0, -1, -2, ...")
         .arg("n", &Options::n, "order, from 0 to 20")
         .in("x", Kind::floating, "any shape")
@@ -122,7 +122,7 @@ struct Polygamma {
 OMNIGRAD_OP(Polygamma)
 
 struct Digamma {
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("digamma", "The derivative of lgamma; NaN at 0, -1, -2, ...")
         .in("x", Kind::floating, "any shape")
         .out("y");
@@ -133,7 +133,9 @@ struct Digamma {
 OMNIGRAD_OP(Digamma)
 
 struct Rsqrt {
-  static Schema schema() { return op("rsqrt", "1 / sqrt(x).").in("x", Kind::floating, "any shape").out("y"); }
+  static constexpr Schema schema() {
+    return op("rsqrt", "1 / sqrt(x).").in("x", Kind::floating, "any shape").out("y");
+  }
   static OutSpecs shape(const NoOptions&, Inputs in) { return {{in[0].shape(), in[0].dtype()}}; }
   static TensorList compose(const NoOptions&, Inputs in) { return {rsqrt(in[0])}; }
 };
@@ -154,7 +156,9 @@ STEP_OP(Trunc, trunc, Kind::floating, "x without its fraction. The derivative is
 STEP_OP(Sign, sign, Kind::number, "-1, 0 or 1; NaN of NaN. The derivative is 0.")
 
 struct Frac {
-  static Schema schema() { return op("frac", "x - trunc(x).").in("x", Kind::floating, "any shape").out("y"); }
+  static constexpr Schema schema() {
+    return op("frac", "x - trunc(x).").in("x", Kind::floating, "any shape").out("y");
+  }
   static OutSpecs shape(const NoOptions&, Inputs in) { return {{in[0].shape(), in[0].dtype()}}; }
   static TensorList compose(const NoOptions&, Inputs in) { return {in[0] - call("trunc", {in[0]})}; }
 };

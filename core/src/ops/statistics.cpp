@@ -18,10 +18,10 @@ struct ReduceOptions {
   bool keepdim = false;
 };
 
-Schema reduction(const char* name, Doc doc, Kind kind) {
-  return op(name, doc)
-      .in("x", kind, "any shape")
-      .arg("dim", &ReduceOptions::dim, "axes to reduce, one or several; none: all")
+constexpr Schema reduction(const char* name, Doc doc, Kind kind, bool differentiable = true) {
+  Schema s = op(name, doc).in("x", kind, "any shape");
+  if (!differentiable) s.nondiff();
+  return s.arg("dim", &ReduceOptions::dim, "axes to reduce, one or several; none: all")
       .opt("keepdim", &ReduceOptions::keepdim, "keep reduced axes with size 1");
 }
 
@@ -55,7 +55,7 @@ struct Var {
   struct Options : ReduceOptions {
     double correction = 1;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return reduction("var", "Variance: squared deviations from the mean, summed, over n - correction.",
                      Kind::floating)
         .opt("correction", &Options::correction, "1: unbiased; 0: of the population")
@@ -72,7 +72,7 @@ OMNIGRAD_OP(Var)
 
 struct Std {
   using Options = Var::Options;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return reduction("std", "Standard deviation, the root of var.", Kind::floating)
         .opt("correction", &Options::correction, "1: unbiased; 0: of the population")
         .out("y");
@@ -88,7 +88,7 @@ struct Norm {
   struct Options : ReduceOptions {
     double p = 2;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return reduction(
                "norm",
                "(sum |x|^p)^(1/p); the greatest |x| for p Infinity, the least for -Infinity, the count of "
@@ -123,7 +123,7 @@ OMNIGRAD_OP(Norm)
 
 struct Logsumexp {
   using Options = ReduceOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return reduction("logsumexp", "log(sum(exp(x))), without overflow.", Kind::floating).out("y");
   }
   static OutSpecs shape(const Options& o, Inputs in) {
@@ -151,7 +151,7 @@ OMNIGRAD_OP(Logsumexp)
 
 struct Prod {
   using Options = ReduceOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return reduction("prod", "Product over axes; 1 of no elements. Integers wrap around.", Kind::number)
         .out("y");
   }
@@ -180,10 +180,8 @@ OMNIGRAD_OP(Prod)
 template <class Op>
 struct Decision {
   using Options = ReduceOptions;
-  static Schema schema() {
-    Schema s = reduction(Op::kName, Op::kDoc, Kind::any).out("y").nondiff().no_gradient("a truth value");
-    s.info.inputs[0].differentiable = false;
-    return s;
+  static constexpr Schema schema() {
+    return reduction(Op::kName, Op::kDoc, Kind::any, false).out("y").nondiff().no_gradient("a truth value");
   }
   static OutSpecs shape(const Options& o, Inputs in) { return reduced(o.dim, o.keepdim, in, DType::boolean); }
   static TensorList compose(const Options& o, Inputs in) {

@@ -93,7 +93,7 @@ OMNIGRAD_OP(Cos)
 // y > 0 ? g : 0, linear in g: relu's vjp and its own.
 struct ReluGrad : BinaryOp<ReluGrad, Kind::floating> {
   BINARY_NAME("reluGrad", relu_grad, "g where y > 0, else 0.");
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op(kName, kDoc)
         .in("g", Kind::floating)
         .in("y", Kind::floating)

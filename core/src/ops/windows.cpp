@@ -49,7 +49,7 @@ Dims taps_first(size_t axes) {
 
 struct Unfold {
   using Options = WindowOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("unfold", "Sliding windows as columns (im2col): [N, C, *S] to [N, C prod(K), windows].")
         .in("x", Kind::number, "[N, C, *S], one to six spatial axes")
         .arg("kernelSize", &Options::kernel, "the windows' size, one number or one an axis")
@@ -83,7 +83,7 @@ OMNIGRAD_OP(Unfold)
 
 struct Fold {
   using Options = WindowOptions;
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("fold",
               "Adds windows up where they lie (col2im), unfold's adjoint: [N, C prod(K), windows] to [N, C, "
               "*S].")

@@ -23,7 +23,7 @@ struct Adaptive {
     std::optional<double> momentumProduct;
     int64_t step = 1;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("adaptiveStep", "One step of an adaptive method for all parameters, in place.")
         .in("params", Kind::floating, "any shapes")
         .variadic()

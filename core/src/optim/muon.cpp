@@ -19,7 +19,7 @@ struct Muon {
     int64_t nsSteps = 5, step = 1;
     Adjust adjust = Adjust::original;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("muonStep", "One step of Muon for all parameters, in place.")
         .in("params", Kind::floating, "of two axes or more; those after the first count as one")
         .variadic()

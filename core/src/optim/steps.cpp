@@ -15,7 +15,7 @@ struct Sgd {
     bool nesterov = false, maximize = false;
     int64_t step = 1;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("sgdStep", "One step of SGD for all parameters, in place.")
         .in("params", Kind::floating, "any shapes")
         .variadic()
@@ -68,7 +68,7 @@ struct Adam {
     bool decoupled = false, amsgrad = false, maximize = false;
     int64_t step = 1;
   };
-  static Schema schema() {
+  static constexpr Schema schema() {
     return op("adamStep", "One step of Adam or AdamW for all parameters, in place.")
         .in("params", Kind::floating, "any shapes")
         .variadic()
