@@ -285,7 +285,7 @@ TEST(Samples, EveryOpHasAGradientOrSaysWhyNot) {
         << op->name << " has neither vjp nor compose nor no_gradient";
     EXPECT_FALSE(op->vjp && !op->no_gradient.empty()) << op->name << " has a gradient and says it has none";
     EXPECT_EQ((op->forward != nullptr) + (op->view != nullptr) + (op->compose != nullptr), 1) << op->name;
-    EXPECT_FALSE(op->doc.empty()) << op->name;
+    EXPECT_NE(op->doc, 0) << op->name;
   }
 }
 
