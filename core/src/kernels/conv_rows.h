@@ -42,7 +42,8 @@ class RowsBand {
 
   int64_t rows() const { return rows_; }  // of outputs
   int64_t bands() const { return ceil_div(p_.h.dest, rows_); }
-  int64_t elements() const { return p_.sources * channel_step_; }
+  // A tile that begins after three vectors of three lines reads past its line, past the last one too.
+  int64_t elements() const { return p_.sources * channel_step_ + kTileCols<T>; }
   int64_t row_step() const { return p_.h.stride * line_step_; }  // from one row of outputs to the next
   // Where (channel, tap) of output 0 lies: depth() of them.
   void offsets(int32_t* out) const;
