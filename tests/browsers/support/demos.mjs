@@ -19,6 +19,10 @@ const small = {
   bend: { batch: 24 },
   mnist: { batch: 192 },
   gpt: { batch: 24, heads: 1 },
+  gradients: { points: 4096 },
+  lines: { batch: 24 },
+  matching: { batch: 1, features: 8, width: 2 },
+  sharper: { batch: 32 },
 };
 
 /** The settings of a test's run; `more` goes over them. */

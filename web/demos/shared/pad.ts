@@ -10,7 +10,7 @@ export interface PadSpec {
   /** What it is for, to a screen reader: 'Your digit'. */
   readonly label: string;
   /** Called when ink changed, at most once a frame. */
-  changed(ink: Float32Array): void;
+  changed?(ink: Float32Array): void;
 }
 
 export interface Pad {
@@ -169,7 +169,7 @@ class Surface implements Pad {
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
       this.#draw();
-      if (this.#fresh) this.#spec.changed(this.ink);
+      if (this.#fresh) this.#spec.changed?.(this.ink);
       this.#fresh = false;
     });
   }
