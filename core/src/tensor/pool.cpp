@@ -19,6 +19,10 @@ struct Pool {
   Stats stats{};
 };
 
+// Filled by initializers of other files: constant before any of them runs.
+void (*drains[4])() noexcept = {};
+size_t drain_count = 0;
+
 void push(Pool& p, int c, void* block) noexcept {
   *static_cast<void**>(block) = p.free[c];
   p.free[c] = block;
@@ -112,7 +116,15 @@ void release(void* block, size_t bytes) noexcept {
   push(p, c.index, block);
 }
 
-void flush() noexcept { flush_some(instance(), SIZE_MAX); }
+void flush() noexcept {
+  flush_some(instance(), SIZE_MAX);
+  for (size_t i = 0; i < drain_count; ++i) drains[i]();
+}
+
+bool at_flush(void (*drain)() noexcept) noexcept {
+  drains[drain_count++] = drain;
+  return true;
+}
 
 Stats stats() { return instance().stats; }
 void reset_peak() {

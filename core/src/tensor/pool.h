@@ -20,7 +20,10 @@ size_t block_size(size_t bytes);
 // Throws Error(Code::memory) when neither the cache nor the heap has a block.
 void* allocate(size_t bytes);
 void release(void* block, size_t bytes) noexcept;
-void flush() noexcept;  // gives all cached blocks back to the heap
+void flush() noexcept;  // gives all cached blocks back to the heap, and what else is kept for reuse
+// Has flush call `drain`, which gives back what somebody else keeps. For initializers of statics: four at
+// most.
+bool at_flush(void (*drain)() noexcept) noexcept;
 // A storage was made, or with a negative count freed.
 void count_tensor(ptrdiff_t bytes) noexcept;
 Stats stats();

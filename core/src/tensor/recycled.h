@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <new>
 
+#include "tensor/pool.h"
+
 namespace omnigrad {
 
-// A base that gives T its operator new and delete. What was freed stays T's: as much as were ever alive at
-// once.
+// A base that gives T its operator new and delete. What was freed stays T's, as much as were ever alive at
+// once, until the pool runs out of memory.
 template <class T>
 class Recycled {
  public:
@@ -21,6 +23,7 @@ class Recycled {
   }
   static void operator delete(void* place) {
     if (!kRecycle) return ::operator delete(place);
+    (void)known;
     freed = new (place) Link{freed};
   }
 
@@ -29,7 +32,15 @@ class Recycled {
   struct Link {
     Link* next;
   };
+  static void drain() noexcept {
+    while (freed) {
+      Link* next = freed->next;
+      ::operator delete(freed);
+      freed = next;
+    }
+  }
   static inline Link* freed = nullptr;
+  static inline const bool known = pool::at_flush(&drain);
 };
 
 }  // namespace omnigrad
