@@ -147,7 +147,8 @@ void unary_number(Unary op, const Single& x) noexcept {
     case Unary::square:
       return run([](T v) { return static_cast<T>(static_cast<W<T>>(v) * static_cast<W<T>>(v)); });
     case Unary::relu:
-      return map1<T, true>(x, [](T v) { return v <= T(0) ? T(0) : v; });  // NaN stays NaN
+      // NaN stays NaN. The sum makes 0 of -0, which by vectors may be left by the choice (f32x4.pmax).
+      return map1<T, true>(x, [](T v) { return static_cast<T>((v < T(0) ? T(0) : v) + T(0)); });
     case Unary::sign:
       return run([](T v) { return static_cast<T>(v != v ? v : T(v > T(0)) - T(v < T(0))); });
     default:
