@@ -32,7 +32,7 @@ constexpr Schema sampling_options(Schema s) {
                              "-1 and 1 are the centres of the corner pixels, not their outer edges");
 }
 constexpr Schema internal_options(Schema s) {
-  return sampling_options<SamplingOrder>(std::move(s))
+  return sampling_options<SamplingOrder>(s)
       .opt("order", &SamplingOrder::order, "derivatives along each axis")
       .opt("size", &SamplingOrder::size, "spatial sizes of x")
       .internal();
