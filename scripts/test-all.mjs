@@ -1,5 +1,5 @@
 // npm run test:all [-- --only NAME[,NAME]]: npm test, the demos in other browsers and trained in full, consumers of the
-// package, long fuzzing. Takes some two hours. Closes with "N passed, N failed" on its own line.
+// package, long fuzzing. Closes with "N passed, N failed" on its own line.
 import { build, packageBuild } from './lib/build.mjs';
 import { capture, fail, root } from './lib/run.mjs';
 import { installModules, setUp } from './lib/setup.mjs';

@@ -1,5 +1,5 @@
 // The ops' schema with its documentation. The module tells of each line of documentation only a hash (class Doc in
-// op.h); the text is the string literal of that hash in the sources of the ops.
+// schema.h); the text is the string literal of that hash in the sources of the ops.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './run.mjs';

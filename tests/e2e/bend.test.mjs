@@ -1,21 +1,11 @@
 // What is special to the page of the digits that bend: a digit of one's own, drawn by pointer and by keyboard, is read by
 // both networks, while they learn and after; arrows lie over the digits.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { serve } from '../../web/demos/serve.mjs';
-import { launch } from './support/chromium.mjs';
-import { close, inState, open, stepped } from './support/demo_page.mjs';
+import { test } from 'node:test';
+import { close, inState, stepped } from './support/demo_page.mjs';
+import { demoSite } from './support/demo_site.mjs';
 
-let server, browser, base;
-before(async () => {
-  server = await serve(0);
-  base = `http://localhost:${server.address().port}/bend/`;
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  server?.close();
-});
+const site = demoSite();
 
 const said = (page) => page.textContent('#own-said');
 const reads = /^The deformable network reads \d, the plain network reads \d\.$/;
@@ -39,7 +29,7 @@ const inked = (page, selector) =>
   });
 
 test('a drawn digit is read by both networks; by keyboard too; cleared, nothing is read', async () => {
-  const opened = await open(browser, base);
+  const opened = await site.open('/bend/');
   const { page } = opened;
   await inState(page, 'ready');
   const pad = page.locator('.pad');
@@ -67,7 +57,7 @@ test('a drawn digit is read by both networks; by keyboard too; cleared, nothing 
 });
 
 test('the drawing is read again as the networks learn, and the digits are', async () => {
-  const opened = await open(browser, base);
+  const opened = await site.open('/bend/');
   const { page } = opened;
   await inState(page, 'ready');
   await page.focus('.pad');

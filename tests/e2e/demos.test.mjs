@@ -2,23 +2,13 @@
 // not; no long task, no complaint; nothing serious that axe finds. What all demos have from the shell is tried on one of
 // them in demos_hardship.test.mjs, full trainings are in tests/trainings, other browsers in tests/browsers.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import axe from 'axe-core';
-import { serve } from '../../web/demos/serve.mjs';
 import { inNode, names, queryOf, shown } from '../browsers/support/demos.mjs';
-import { launch } from './support/chromium.mjs';
-import { close, inState, longTasks, open, stepOf, stepped } from './support/demo_page.mjs';
+import { close, inState, longTasks, stepOf } from './support/demo_page.mjs';
+import { demoSite } from './support/demo_site.mjs';
 
-let server, browser, base;
-before(async () => {
-  server = await serve(0);
-  base = `http://localhost:${server.address().port}`;
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  server?.close();
-});
+const site = demoSite();
 
 /** What axe finds of weight in the page as it is. */
 async function findings(page) {
@@ -44,7 +34,7 @@ async function looksRight(page) {
 }
 
 test('the list of demos', async () => {
-  const opened = await open(browser, `${base}/`);
+  const opened = await site.open(`/`);
   await looksRight(opened.page);
   await close(opened);
 });
@@ -53,11 +43,11 @@ for (const name of names) {
   let node;
   test(`${name}, isolated: threads, with Node's losses and weights and no long task`, async () => {
     node = await inNode(name);
-    const opened = await open(browser, `${base}/plain/empty.html`);
+    const opened = await site.open(`/plain/empty.html`);
     const { page } = opened;
-    const long = await longTasks(browser, page, async () => {
+    const long = await longTasks(site.browser, page, async () => {
       // One thread, so that a core is free for the page.
-      await page.goto(`${base}/${name}/${queryOf(name, { threads: 1 })}`);
+      await page.goto(`${site.base}/${name}/${queryOf(name, { threads: 1 })}`);
       const run = await page.evaluate(shown);
       assert.deepEqual(run, { error: '', variant: 'threads', reason: 'ok', ...node });
     });
@@ -67,12 +57,9 @@ for (const name of names) {
   });
 
   test(`${name}, not isolated: held, reloaded and resumed, the losses and weights are the same`, async () => {
-    const opened = await open(browser, `${base}/plain/${name}/${queryOf(name)}`);
+    const opened = await site.open(`/plain/${name}/${queryOf(name)}`);
     const { page } = opened;
-    await stepped(page, 2);
-    await page.click('#primary');
-    await inState(page, 'paused');
-    const step = await stepOf(page);
+    const step = await hold(page);
     await page.waitForTimeout(300);
     assert.equal(await stepOf(page), step, 'a paused run stands still');
     await page.reload();
@@ -82,7 +69,7 @@ for (const name of names) {
   });
 
   test(`${name}, before it is started`, async () => {
-    const opened = await open(browser, `${base}/${name}/`);
+    const opened = await site.open(`/${name}/`);
     await inState(opened.page, 'ready');
     await looksRight(opened.page);
     await close(opened);

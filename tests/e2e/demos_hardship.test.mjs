@@ -2,23 +2,16 @@
 // again; the tab is frozen and wakes; it lives in a frame of a page that is not isolated; its data does not arrive. Each
 // time the losses and weights are those of an untroubled run.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { serve } from '../../web/demos/serve.mjs';
+import { before, test } from 'node:test';
 import { inNode, queryOf, shown } from '../browsers/support/demos.mjs';
-import { launch } from './support/chromium.mjs';
-import { close, inState, open, stepOf, stepped } from './support/demo_page.mjs';
+import { close, inState, stepOf, stepped } from './support/demo_page.mjs';
+import { demoSite } from './support/demo_site.mjs';
 
 const name = 'gpt';
-let server, browser, base, node;
+const site = demoSite();
+let node;
 before(async () => {
-  server = await serve(0);
-  base = `http://localhost:${server.address().port}`;
-  browser = await launch();
   node = await inNode(name);
-});
-after(async () => {
-  await browser?.close();
-  server?.close();
 });
 
 const good = (variant, reason) => ({ error: '', variant, reason, ...node });
@@ -27,13 +20,10 @@ const good = (variant, reason) => ({ error: '', variant, reason, ...node });
 const kill = (page) => page.workers()[0].evaluate(() => globalThis.close());
 
 test('a worker that dies: another goes on from the last copy, and the page says so', async () => {
-  const opened = await open(browser, `${base}/plain/${name}/${queryOf(name)}`);
+  const opened = await site.open(`/plain/${name}/${queryOf(name)}`);
   const { page } = opened;
-  await stepped(page, 2);
   // Holding a run keeps a copy of it.
-  await page.click('#primary');
-  await inState(page, 'paused');
-  const step = await stepOf(page);
+  const step = await hold(page);
   await kill(page);
   await page.click('#primary');
   await page.waitForSelector('#notice:not(:empty)');
@@ -44,12 +34,9 @@ test('a worker that dies: another goes on from the last copy, and the page says 
 });
 
 test('workers that die again and again: an error, what to do, and the way on from the last copy', async () => {
-  const opened = await open(browser, `${base}/plain/${name}/${queryOf(name)}`);
+  const opened = await site.open(`/plain/${name}/${queryOf(name)}`);
   const { page } = opened;
-  await stepped(page, 2);
-  await page.click('#primary');
-  await inState(page, 'paused');
-  const step = await stepOf(page);
+  const step = await hold(page);
   // Two times another goes on by itself; the third is too much.
   for (let times = 0; times < 3; times++) {
     const [another] = await Promise.all([page.waitForEvent('worker'), kill(page)]);
@@ -68,12 +55,9 @@ test('workers that die again and again: an error, what to do, and the way on fro
 });
 
 test('a worker that cannot start is told; after a reload the run goes on', async () => {
-  const opened = await open(browser, `${base}/plain/${name}/${queryOf(name)}`);
+  const opened = await site.open(`/plain/${name}/${queryOf(name)}`);
   const { page } = opened;
-  await stepped(page, 2);
-  await page.click('#primary');
-  await inState(page, 'paused');
-  const step = await stepOf(page);
+  const step = await hold(page);
   const broken = { contentType: 'text/javascript', body: 'throw new Error("out of order")' };
   await page.route('**/worker.js', (route) => route.fulfill(broken));
   await kill(page);
@@ -89,7 +73,7 @@ test('a worker that cannot start is told; after a reload the run goes on', async
 });
 
 test('a frozen tab that wakes goes on', async () => {
-  const opened = await open(browser, `${base}/${name}/${queryOf(name, { threads: 1 })}`);
+  const opened = await site.open(`/${name}/${queryOf(name, { threads: 1 })}`);
   const { page } = opened;
   await stepped(page, 2);
   const devtools = await page.context().newCDPSession(page);
@@ -101,7 +85,7 @@ test('a frozen tab that wakes goes on', async () => {
 });
 
 test('in a frame of a page that is not isolated it runs single-threaded', async () => {
-  const opened = await open(browser, `${base}/plain/empty.html`);
+  const opened = await site.open(`/plain/empty.html`);
   const { page } = opened;
   await page.evaluate(
     (source) => {
@@ -118,10 +102,10 @@ test('in a frame of a page that is not isolated it runs single-threaded', async 
 });
 
 test('data that does not arrive is told with its name, and trying again helps', async () => {
-  const opened = await open(browser, `${base}/plain/empty.html`);
+  const opened = await site.open(`/plain/empty.html`);
   const { page } = opened;
   await page.route('**/moby.txt', (route) => route.fulfill({ status: 404, body: 'not found' }));
-  await page.goto(`${base}/plain/${name}/${queryOf(name)}`);
+  await page.goto(`${site.base}/plain/${name}/${queryOf(name)}`);
   await page.waitForSelector('body[data-state="error"]');
   assert.match(await page.textContent('#error'), /moby\.txt did not arrive: HTTP 404/);
   await page.unroute('**/moby.txt');
@@ -131,7 +115,7 @@ test('data that does not arrive is told with its name, and trying again helps', 
 });
 
 test('an address that is no good is told, and the others of its settings hold', async () => {
-  const opened = await open(browser, `${base}/plain/${name}/?steps=abc&seed=7&foo=1`);
+  const opened = await site.open(`/plain/${name}/?steps=abc&seed=7&foo=1`);
   const { page } = opened;
   await inState(page, 'ready');
   const text = await page.textContent('#error');

@@ -1,27 +1,17 @@
 // Tiny GPT: what it writes. With the cache of keys and values it writes what it would without; writing moves no random
 // number that training draws; the page lets it write while it trains, and stop.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { readFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
 import { init, manualSeed, noGrad, scope, tensor } from 'omnigrad';
 import { CharTokenizer } from 'omnigrad/data';
 import { buildData, buildNode } from '../../web/demos/build.mjs';
-import { serve } from '../../web/demos/serve.mjs';
 import { inNode, queryOf, shown } from '../browsers/support/demos.mjs';
-import { launch } from './support/chromium.mjs';
-import { close, inState, open, stepped } from './support/demo_page.mjs';
+import { close, inState, stepped } from './support/demo_page.mjs';
+import { demoSite } from './support/demo_site.mjs';
 
-let server, browser, base;
-before(async () => {
-  server = await serve(0);
-  base = `http://localhost:${server.address().port}`;
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  server?.close();
-});
+const site = demoSite();
 
 test('with its cache it writes what it would without, beyond what it sees at once', async () => {
   await init({ variant: 'single' });
@@ -63,7 +53,7 @@ test('with its cache it writes what it would without, beyond what it sees at onc
 
 test('asked to write while it trains, it writes, stops, and trains to the same weights', async () => {
   const node = await inNode('gpt');
-  const opened = await open(browser, `${base}/plain/gpt/${queryOf('gpt')}`);
+  const opened = await site.open(`/plain/gpt/${queryOf('gpt')}`);
   const { page } = opened;
   await stepped(page, 1);
   await page.fill('#prompt', 'The whale ');

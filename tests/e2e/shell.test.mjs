@@ -2,24 +2,15 @@
 // is refused and harms nothing, a link says which run it was, a run that is kept is offered, a wrong field is told of.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
-import { serve } from '../../web/demos/serve.mjs';
-import { launch } from './support/chromium.mjs';
+import { test } from 'node:test';
 import { close, inState, open } from './support/demo_page.mjs';
+import { demoSite } from './support/demo_site.mjs';
 
-let server, browser, base;
-before(async () => {
-  server = await serve(0);
-  base = `http://localhost:${server.address().port}/plain/mnist/`;
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  server?.close();
-});
+const path = '/plain/mnist/';
+const site = demoSite();
 
 async function ready() {
-  const opened = await open(browser, base);
+  const opened = await site.open(path);
   await inState(opened.page, 'ready');
   return opened;
 }
@@ -99,14 +90,14 @@ test('a link carries the settings, and runs them', async () => {
   await train(page, { seed: 7, steps: 12, lr: '2e-3', batch: 16 });
   const first = await result(page);
   const link = await page.inputValue('#link');
-  assert.equal(link, `${base}?seed=7&steps=12&lr=0.002&batch=16`);
+  assert.equal(link, `${site.base}${path}?seed=7&steps=12&lr=0.002&batch=16`);
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.click('#copy');
   await page.waitForFunction(() => /copied/.test(document.querySelector('#notice').textContent));
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), link);
   await close(opened);
 
-  const again = await open(browser, link);
+  const again = await open(site.browser, link);
   assert.deepEqual(await result(again.page), first);
   for (const [name, value] of [
     ['seed', '7'],

@@ -3,24 +3,16 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { serve } from '../../web/demos/serve.mjs';
 import { names, shown } from '../browsers/support/demos.mjs';
-import { launch } from '../e2e/support/chromium.mjs';
-import { close, inState, open } from '../e2e/support/demo_page.mjs';
+import { close, inState } from '../e2e/support/demo_page.mjs';
+import { demoSite } from '../e2e/support/demo_site.mjs';
 
 const folder = fileURLToPath(new URL('../../build/screenshots', import.meta.url));
-let server, browser, base;
+const site = demoSite();
 before(async () => {
   mkdirSync(folder, { recursive: true });
-  server = await serve(0);
-  base = `http://localhost:${server.address().port}`;
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  server?.close();
 });
 
 /** The whole page as WebP, small enough to be kept. */
@@ -51,14 +43,14 @@ async function pictures(page, name) {
 }
 
 test('the list of demos', async () => {
-  const opened = await open(browser, `${base}/`);
+  const opened = await site.open(`/`);
   await pictures(opened.page, 'list');
   await close(opened);
 });
 
 for (const name of names) {
   test(`${name} reaches its measure`, async (t) => {
-    const opened = await open(browser, `${base}/${name}/`, { viewport: { width: 1280, height: 900 } });
+    const opened = await site.open(`/${name}/`, { viewport: { width: 1280, height: 900 } });
     const { page } = opened;
     await inState(page, 'ready');
     const begun = performance.now();

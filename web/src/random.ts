@@ -88,16 +88,16 @@ export interface RandomOptions extends Omit<CreateOptions, 'dtype'> {
   readonly generator?: Generator;
 }
 
-// Runs `draw` at the generator's place, which then moves on by `count` numbers: what is refused draws nothing.
-function drawing(
+/** Runs `draw` at the generator's place, which then moves on by `count` numbers: what is refused draws nothing. */
+export function drawing(
   op: string,
   generator: Generator,
-  count: number,
   draw: (at: { seed: number; offset: number }) => Tensor,
+  count: (made: Tensor) => number = ({ numel }) => numel,
 ): Tensor {
   checkValue(op, 'generator', generator, generatorRule);
   const made = draw(generator.getState());
-  generator.draw(count);
+  generator.draw(count(made));
   return made;
 }
 
@@ -108,19 +108,14 @@ function drawn(
   options: RandomOptions,
   draw: (place: { seed: number; offset: number; dtype: 'float32' | 'float64' }) => Tensor,
 ): Tensor {
-  const elements = count(op, shape);
+  checkValue(op, 'shape', shape, shapeRule);
   checkedOptions(op, options, ['dtype', 'requiresGrad', 'generator']);
   const { generator = defaultGenerator(), dtype = 'float32' } = options;
   checkValue(op, 'dtype', dtype, floating);
   return withGrad(
-    drawing(op, generator, elements, (at) => draw({ ...at, dtype })),
+    drawing(op, generator, (at) => draw({ ...at, dtype })),
     options,
   );
-}
-
-function count(op: string, shape: readonly number[]): number {
-  checkValue(op, 'shape', shape, shapeRule);
-  return shape.reduce<number>((product, size: number) => product * size, 1);
 }
 
 /** Uniform in [low, high). */
@@ -163,7 +158,8 @@ export function randint(
   checkedOptions('randint', options, ['dtype', 'generator']);
   const { dtype = 'int64' } = options;
   checkValue('randint', 'dtype', dtype, numeric);
-  return drawing('randint', options.generator ?? defaultGenerator(), count('randint', shape), (at) =>
+  checkValue('randint', 'shape', shape, shapeRule);
+  return drawing('randint', options.generator ?? defaultGenerator(), (at) =>
     ops.randint(shape, low, high, { ...at, dtype }),
   );
 }
@@ -172,5 +168,5 @@ export function randint(
 export function randperm(n: number, options: { readonly generator?: Generator } = {}): Tensor {
   checkedOptions('randperm', options, ['generator']);
   checkValue('randperm', 'n', n, whole());
-  return drawing('randperm', options.generator ?? defaultGenerator(), n, (at) => ops.randperm(n, at));
+  return drawing('randperm', options.generator ?? defaultGenerator(), (at) => ops.randperm(n, at));
 }

@@ -5,7 +5,7 @@ import { type CreateOptions, full, withGrad } from './create.js';
 import { failure, shown } from './errors.js';
 import * as ops from './ops.generated.js';
 import { aTensor, boolean, checkOptions, checkValue, checkedOptions, instance, share } from './options.js';
-import { Generator, defaultGenerator } from './random.js';
+import { Generator, defaultGenerator, drawing } from './random.js';
 import { scope } from './scope.js';
 import type { Tensor } from './tensor.js';
 
@@ -27,20 +27,16 @@ function objectOf<O extends object>(op: string, options: O): O {
   return options;
 }
 
-// Runs an op at the generator's place, then moves it on by what `count` numbers take.
-function drawing<O extends Stream & Place>(
+// Runs an op at the place that its options name, else at a generator's.
+function drawn<O extends Stream & Place>(
   op: string,
   given: O,
   run: (options: Omit<O, 'generator'> & Place) => Tensor,
   count: (y: Tensor) => number,
 ): Tensor {
   const { generator, ...options } = objectOf(op, given);
-  if (generator !== undefined) checkValue(op, 'generator', generator, generatorRule);
   if (generator === undefined && options.seed !== undefined) return run(options);
-  const source = generator ?? defaultGenerator();
-  const y = run({ ...options, ...source.getState() });
-  source.draw(count(y));
-  return y;
+  return drawing(op, generator ?? defaultGenerator(), (at) => run({ ...options, ...at }), count);
 }
 
 type Drop = (x: Tensor, p: number, options: ops.DropoutOptions) => Tensor;
@@ -53,7 +49,7 @@ function dropping(
   options: ops.DropoutOptions & Stream,
 ): Tensor {
   if (objectOf(name, options).training === false || p === 0) return op(x, p, { training: false });
-  return drawing(
+  return drawn(
     name,
     options,
     (at) => op(x, p, at),
@@ -92,10 +88,10 @@ export function featureAlphaDropout(
   return scope(() => {
     const channels = [...x.shape.slice(0, 2), ...x.shape.slice(2).map(() => 1)];
     // A channel that is kept has 1: alpha dropout gives it a + b, others b - a limit.
-    const drawn = alphaDropout(full(channels, 1, { dtype: x.dtype }), p, generator ? { generator } : {});
+    const marks = alphaDropout(full(channels, 1, { dtype: x.dtype }), p, generator ? { generator } : {});
     const scale = p === 1 ? 0 : 1 / Math.sqrt((1 - p) * (1 + p * seluLimit * seluLimit));
     const shift = scale * p * seluLimit;
-    const kept = drawn.gt(shift).cast(x.dtype);
+    const kept = marks.gt(shift).cast(x.dtype);
     return ops.add(
       ops.mul(ops.mul(x, kept), scale),
       ops.add(ops.mul(kept, scale * seluLimit), shift - scale * seluLimit),
@@ -110,7 +106,7 @@ const seluLimit = 1.7580993408473766;
 export function gaussianNoise(x: Tensor, std = 0.1, options: ops.GaussianNoiseOptions & Stream = {}): Tensor {
   if (objectOf('gaussianNoise', options).training === false)
     return ops.gaussianNoise(x, std, { training: false });
-  return drawing(
+  return drawn(
     'gaussianNoise',
     options,
     (at) => ops.gaussianNoise(x, std, at),
@@ -122,7 +118,7 @@ export function gaussianNoise(x: Tensor, std = 0.1, options: ops.GaussianNoiseOp
 export function rrelu(x: Tensor, options: ops.RreluOptions & Stream = {}): Tensor {
   const { generator: _, ...plain } = objectOf('rrelu', options);
   if (plain.training === false) return ops.rrelu(x, plain);
-  return drawing(
+  return drawn(
     'rrelu',
     options,
     (at) => ops.rrelu(x, at),
@@ -132,7 +128,7 @@ export function rrelu(x: Tensor, options: ops.RreluOptions & Stream = {}): Tenso
 
 /** 1 with probability p, else 0: an element for each of p. */
 export function bernoulli(p: Tensor, options: ops.BernoulliOptions & Stream = {}): Tensor {
-  return drawing(
+  return drawn(
     'bernoulli',
     options,
     (at) => ops.bernoulli(p, at),
@@ -147,7 +143,7 @@ export function multinomial(
   options: ops.MultinomialOptions & Stream = {},
 ): Tensor {
   // A block a draw or weight, and a block is two numbers.
-  return drawing(
+  return drawn(
     'multinomial',
     options,
     (at) => ops.multinomial(weights, numSamples, at),
@@ -161,7 +157,7 @@ export function exponential(
   given: ops.ExponentialOptions & Stream & Pick<CreateOptions, 'requiresGrad'> = {},
 ): Tensor {
   const { requiresGrad = false, ...options } = objectOf('exponential', given);
-  const made = drawing(
+  const made = drawn(
     'exponential',
     options,
     (at) => ops.exponential(shape, at),
@@ -176,7 +172,7 @@ export function truncNormal(
   given: ops.TruncNormalOptions & Stream & Pick<CreateOptions, 'requiresGrad'> = {},
 ): Tensor {
   const { requiresGrad = false, ...options } = objectOf('truncNormal', given);
-  const made = drawing(
+  const made = drawn(
     'truncNormal',
     options,
     (at) => ops.truncNormal(shape, at),
@@ -194,7 +190,7 @@ export function scaledDotProductAttention(
 ): Tensor {
   if (!options.dropoutP) return ops.scaledDotProductAttention(q, k, v, options);
   // y is [*, L, F] and the weights [*, L, S].
-  return drawing(
+  return drawn(
     'scaledDotProductAttention',
     { generator, ...options },
     (at) => ops.scaledDotProductAttention(q, k, v, at),

@@ -34,6 +34,14 @@ export const stepped = (page, step) =>
     { timeout: patience },
   );
 
+/** Holds a run that has taken its second step; gives the step that it stands at. */
+export async function hold(page) {
+  await stepped(page, 2);
+  await page.click('#primary');
+  await inState(page, 'paused');
+  return stepOf(page);
+}
+
 export async function close({ page, complaints }) {
   await page.context().close();
   assert.deepEqual(complaints, []);

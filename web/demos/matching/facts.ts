@@ -1,6 +1,6 @@
 // What the page, the worker and Node know of this demo alike.
 
-import { type PhotoName, photoNames } from '../shared/photo_names.js';
+import { photoNames } from '../shared/photo_names.js';
 import { type Rules, oneOf, whole } from '../shared/settings.js';
 import type { Facts } from '../shared/task.js';
 
@@ -21,15 +21,6 @@ export const facts: Facts<MatchingRules> = {
   curves: ['consensus', 'plain'],
   rules,
   defaults: { steps: 400, lr: 3e-3 },
-};
-
-export const titles: Readonly<Record<PhotoName, string>> = {
-  astronaut: 'the astronaut',
-  chelsea: 'the cat',
-  coffee: 'the cup of coffee',
-  'dust-bowl-home': 'the Dust Bowl home',
-  'french-alpine-landscape': 'the Alps',
-  'nagasaki-boats': 'the boats of Nagasaki',
 };
 
 /** Pixels of a view's side, and cells of the grid that is laid over it. */

@@ -13,12 +13,12 @@ import {
   tensor,
 } from 'omnigrad';
 import * as optim from 'omnigrad/optim';
-import { photoNames } from '../shared/photo_names.js';
+import { photoNames, photoTitles } from '../shared/photo_names.js';
 import { luma, photo } from '../shared/photos.js';
 import { rateAt } from '../shared/rate.js';
 import type { Settings } from '../shared/session.js';
 import type { Data, Measure, Step, Task, Training } from '../shared/task.js';
-import { type MatchingRules, facts, pixels, side, titles } from './facts.js';
+import { type MatchingRules, facts, pixels, side } from './facts.js';
 import { inverse } from './geometry.js';
 import { type Count, type Match, counted, labels, matches } from './matches.js';
 import { Matcher } from './model.js';
@@ -176,7 +176,7 @@ export class Matching implements Training<MatchingView, MatchingAnswers> {
       value,
       reached: value >= target,
       text:
-        `Of ${now.all} cells in ${judgedPairs} pairs of ${titles[this.#settings.held]}, which it was never trained on, ` +
+        `Of ${now.all} cells in ${judgedPairs} pairs of ${photoTitles[this.#settings.held]}, which it was never trained on, ` +
         `${percent(now)} are matched within one cell; before training ${percent(before)}, so ${value.toFixed(2)} times as ` +
         `many; the goal is ${target} times. The trained features without the consensus: ${percent(alone)}.`,
     };

@@ -1,6 +1,6 @@
 // What the page, the worker and Node know of this demo alike.
 
-import { type PhotoName, photoNames } from '../shared/photo_names.js';
+import { photoNames } from '../shared/photo_names.js';
 import { type Rules, oneOf, whole } from '../shared/settings.js';
 import type { Facts } from '../shared/task.js';
 
@@ -24,16 +24,6 @@ export const facts: Facts<SharperRules> = {
   curves: ['psnr', 'cubicPsnr', 'ssim', 'cubicSsim'],
   rules,
   defaults: { steps: 1200, lr: 3e-3 },
-};
-
-/** What is given in words. */
-export const titles: Readonly<Record<PhotoName, string>> = {
-  astronaut: 'the astronaut',
-  chelsea: 'the cat',
-  coffee: 'the cup of coffee',
-  'dust-bowl-home': 'the Dust Bowl home',
-  'french-alpine-landscape': 'the Alps',
-  'nagasaki-boats': 'the boats of Nagasaki',
 };
 
 /** Pixels that a tile needs around it, so that its middle is what it would be in the whole picture. */

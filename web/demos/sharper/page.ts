@@ -1,9 +1,10 @@
 // Sharper: shows what cubic interpolation and the network make of a picture, and doubles the visitor's own.
 
 import { find, show } from '../shared/dom.js';
+import { photoTitles } from '../shared/photo_names.js';
 import { type State, mountDemo } from '../shared/page.js';
 import { Comparison, type Compared, canvas, put } from './compare.js';
-import { type SharperRules, facts, titles } from './facts.js';
+import { type SharperRules, facts } from './facts.js';
 import { type Opened, doubleTiles, middleOf, opened } from './photograph.js';
 import type { Judged, SharperAnswers, SharperView } from './task.js';
 
@@ -58,8 +59,8 @@ let drawn: SharperView['network']['data'] | undefined;
 
 function draw(view: SharperView): void {
   const { network, cubic, truth, step } = view;
-  heldText = `After ${step} steps, ${titles[demo.settings.held]}: ${said(view.held)}.`;
-  if (step === 0) heldText = `Nothing learnt yet, ${titles[demo.settings.held]}: ${said(view.held)}.`;
+  heldText = `After ${step} steps, ${photoTitles[demo.settings.held]}: ${said(view.held)}.`;
+  if (step === 0) heldText = `Nothing learnt yet, ${photoTitles[demo.settings.held]}: ${said(view.held)}.`;
   show('own-judged', view.own ? `The right third of yours, not trained on: ${said(view.own)}.` : '');
   button('untrain').hidden = !view.own;
   // Looks come more often than pictures change.

@@ -3,12 +3,12 @@
 import { type Tensor, interpolate, mseLoss, noGrad, scope } from 'omnigrad';
 import * as optim from 'omnigrad/optim';
 import { luma, photo } from '../shared/photos.js';
-import { photoNames } from '../shared/photo_names.js';
+import { photoNames, photoTitles } from '../shared/photo_names.js';
 import { failure } from '../shared/failure.js';
 import { rateAt } from '../shared/rate.js';
 import type { Settings } from '../shared/session.js';
 import type { Data, Measure, Step, Task, Training } from '../shared/task.js';
-import { type SharperRules, facts, titles } from './facts.js';
+import { type SharperRules, facts } from './facts.js';
 import { SharperNet } from './model.js';
 import { OwnPhoto, type Pixels, coloursOf, pixelsOf } from './own.js';
 import { Crops, type Pair, type Score, halved, score } from './pictures.js';
@@ -184,7 +184,7 @@ export class Sharper implements Training<SharperView, SharperAnswers> {
       value,
       reached: value >= target,
       text:
-        `On ${titles[this.#settings.held]}, which it was never trained on, the network reaches ${said(network)}, cubic ` +
+        `On ${photoTitles[this.#settings.held]}, which it was never trained on, the network reaches ${said(network)}, cubic ` +
         `interpolation ${said(cubic)}: ${value.toFixed(2)} dB more; the goal is ${target.toFixed(1)} dB.`,
     };
   }

@@ -18,6 +18,7 @@ import {
 import { Generator, rand } from '../random.js';
 import { scope } from '../scope.js';
 import type { Tensor } from '../tensor.js';
+import { perAxis, product } from './init.js';
 
 export interface FractionalMaxPoolOptions {
   /** Sizes of the output's spatial axes; this or outputRatio. */
@@ -77,14 +78,12 @@ export function fractionalMaxPool(
     throw failure(op, 'shape', `x is ${x.dtype} ${shown([...x.shape])}; it must be floating, [N, C, *S]`);
   checkFractional(op, rank, options);
   const [n, c, ...space] = x.shape as [number, number, ...number[]];
-  const perAxis = (value: number | readonly number[]): readonly number[] =>
-    typeof value === 'number' ? space.map(() => value) : value;
   checkValue(op, 'kernelSize', kernelSize, either(whole(1), listOf(whole(1), rank)));
-  const kernel = perAxis(kernelSize);
+  const kernel = perAxis(kernelSize, rank);
   const { outputRatio = 0.5, returnIndices = false, generator } = options;
   const outputs = options.outputSize
-    ? perAxis(options.outputSize)
-    : perAxis(outputRatio).map((r, d) => Math.floor((space[d] as number) * r));
+    ? perAxis(options.outputSize, rank)
+    : perAxis(outputRatio, rank).map((r, d) => Math.floor((space[d] as number) * r));
   space.forEach((size, d) => {
     const [out, k] = [outputs[d], kernel[d]] as [number, number];
     if (out < 1 || out + k - 1 > size)
@@ -123,8 +122,6 @@ export function fractionalMaxPool(
     return returnIndices ? [y, chosen.reshape([n, c, ...outputs])] : y;
   });
 }
-
-const product = (values: readonly number[]): number => values.reduce((a, b) => a * b, 1);
 
 /** Where window i of an axis begins. */
 function starts(size: number, kernel: number, outputs: number, u: number): number[] {
