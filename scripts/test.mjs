@@ -120,6 +120,7 @@ const built = await runStages([{ name: 'build', count: counts.check, run: () => 
 const lost = built.failed > 0 ? wanted.filter((stage) => stage.needsPackage) : [];
 for (const { name } of lost) console.log(`FAIL ${name}: no package to test`);
 const ran = await runStages(wanted.filter((stage) => !lost.includes(stage)));
+for (const failure of [...built.failures, ...ran.failures]) console.log(`failed: ${failure}`);
 console.log(`${wanted.length} stages, ${((performance.now() - begin) / 1000).toFixed(0)} s`);
 const failed = built.failed + lost.length + ran.failed;
 console.log(`${built.passed + ran.passed} passed, ${failed} failed`);

@@ -47,7 +47,16 @@ const brief = (output) =>
     .replace(/^\[ RUN {6}\] .*\n\[ {7}OK \] .*\n/gm, '')
     .replace(/^\[-{10}\].*\n/gm, '')
     .replace(/\n{2,}/g, '\n')
-    .replace(/^ok \d+ - .*\n( {2}---\n[^]*? {2}\.\.\.\n)?/gm, '');
+    .replace(/^ok \d+ - .*\n( {2}---\n[^]*? {2}\.\.\.\n)?/gm, '')
+    .replace(/^# Subtest: .*\n/gm, '');
+
+/** The tests that failed, a line each; Node's with what they said. */
+const failures = (output) => [
+  ...[...output.matchAll(/^not ok \d+ - (.*)\n {2}---\n(?:[^]*?\n)?? {2}error: (.*(?:\n {4}.*){0,8})/gm)].map(
+    ([, name, error]) => `${name}: ${error.replace(/^\|-/, '').replace(/\s+/g, ' ').trim()}`,
+  ),
+  ...new Set([...output.matchAll(/^\[ {2}FAILED {2}\] ([\w/]+\.[\w/]+)/gm)].map(([, name]) => name)),
+];
 
 // A stage that broke, or that ran nothing, is a failure even if no test of it says so.
 function settle({ passed, failed }, status) {
@@ -56,11 +65,11 @@ function settle({ passed, failed }, status) {
 
 /**
  * stage: { name, run: async () => ({ status, output }), count, cores }. Stages start in their order, as long as the
- * machine's cores suffice. Resolves to the totals.
+ * machine's cores suffice. Resolves to the totals, and to what failed: a line each, to be read at the end of a long log.
  */
 export async function runStages(stages) {
   const cores = Math.max(2, availableParallelism());
-  const sum = { passed: 0, failed: 0 };
+  const sum = { passed: 0, failed: 0, failures: [] };
   const running = new Set();
   let used = 0;
   const finish = async (stage) => {
@@ -72,7 +81,10 @@ export async function runStages(stages) {
     const seconds = ((performance.now() - begin) / 1000).toFixed(1);
     const verdict = failed === 0 ? 'ok  ' : 'FAIL';
     console.log(`${verdict} ${stage.name.padEnd(22)} ${passed} passed, ${failed} failed, ${seconds} s`);
-    if (failed > 0) console.log(brief(output).replace(/^/gm, '     | '));
+    if (failed === 0) return;
+    console.log(brief(output).replace(/^/gm, '     | '));
+    const tests = failures(output);
+    sum.failures.push(...(tests.length > 0 ? tests : ['see above']).map((test) => `${stage.name}: ${test}`));
   };
   for (const stage of stages) {
     const need = Math.min(stage.cores ?? 1, cores);

@@ -57,9 +57,9 @@ for (const name of names) {
   });
 
   test(`${name}, not isolated: held, reloaded and resumed, the losses and weights are the same`, async () => {
-    const opened = await site.open(`/plain/${name}/${queryOf(name)}`);
+    const opened = await site.open(`/plain/${name}/${queryOf(name)}`, { holdAt: 2 });
     const { page } = opened;
-    const step = await hold(page);
+    const step = await held(page);
     await page.waitForTimeout(300);
     assert.equal(await stepOf(page), step, 'a paused run stands still');
     await page.reload();

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { inNode, queryOf, shown } from '../browsers/support/demos.mjs';
-import { close, inState, stepOf, stepped } from './support/demo_page.mjs';
+import { close, held, inState, stepOf, stepped } from './support/demo_page.mjs';
 import { demoSite } from './support/demo_site.mjs';
 
 const name = 'gpt';
@@ -20,10 +20,10 @@ const good = (variant, reason) => ({ error: '', variant, reason, ...node });
 const kill = (page) => page.workers()[0].evaluate(() => globalThis.close());
 
 test('a worker that dies: another goes on from the last copy, and the page says so', async () => {
-  const opened = await site.open(`/plain/${name}/${queryOf(name)}`);
+  const opened = await site.open(`/plain/${name}/${queryOf(name)}`, { holdAt: 2 });
   const { page } = opened;
   // Holding a run keeps a copy of it.
-  const step = await hold(page);
+  const step = await held(page);
   await kill(page);
   await page.click('#primary');
   await page.waitForSelector('#notice:not(:empty)');
@@ -34,9 +34,9 @@ test('a worker that dies: another goes on from the last copy, and the page says 
 });
 
 test('workers that die again and again: an error, what to do, and the way on from the last copy', async () => {
-  const opened = await site.open(`/plain/${name}/${queryOf(name)}`);
+  const opened = await site.open(`/plain/${name}/${queryOf(name)}`, { holdAt: 2 });
   const { page } = opened;
-  const step = await hold(page);
+  const step = await held(page);
   // Two times another goes on by itself; the third is too much.
   for (let times = 0; times < 3; times++) {
     const [another] = await Promise.all([page.waitForEvent('worker'), kill(page)]);
@@ -55,9 +55,9 @@ test('workers that die again and again: an error, what to do, and the way on fro
 });
 
 test('a worker that cannot start is told; after a reload the run goes on', async () => {
-  const opened = await site.open(`/plain/${name}/${queryOf(name)}`);
+  const opened = await site.open(`/plain/${name}/${queryOf(name)}`, { holdAt: 2 });
   const { page } = opened;
-  const step = await hold(page);
+  const step = await held(page);
   const broken = { contentType: 'text/javascript', body: 'throw new Error("out of order")' };
   await page.route('**/worker.js', (route) => route.fulfill(broken));
   await kill(page);

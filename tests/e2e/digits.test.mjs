@@ -5,30 +5,14 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { chromium } from 'playwright-core';
-import { serve } from '../../web/demos/serve.mjs';
+import { close, held, holdNext, inState, stepOf, stepped } from './support/demo_page.mjs';
+import { demoSite } from './support/demo_site.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const steps = 120;
-let server, browser, base;
-
-before(async () => {
-  server = await serve(0);
-  base = `http://localhost:${server.address().port}`;
-  browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: [
-      ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
-      ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
-    ],
-  });
-});
-after(async () => {
-  await browser?.close();
-  server?.close();
-});
+const site = demoSite();
 
 /** Losses of a run in Node. */
 function inNode(...flags) {
@@ -41,19 +25,6 @@ function inNode(...flags) {
   rmSync(folder, { recursive: true });
   return losses;
 }
-
-/** Opens a page; gives it, and what it complained of. */
-async function open(path) {
-  const page = await browser.newPage();
-  const complaints = [];
-  page.on('pageerror', (error) => complaints.push(error.message));
-  page.on('console', (message) => complaints.push(message.text()));
-  await page.goto(base + path);
-  return { page, complaints };
-}
-
-const inState = (page, ...states) =>
-  page.waitForSelector(states.map((state) => `body[data-state="${state}"]`).join(), { timeout: 120000 });
 
 /** What the page shows after its last step. */
 async function shown(page) {
@@ -70,11 +41,6 @@ async function shown(page) {
   };
 }
 
-async function close(page, complaints) {
-  await page.close();
-  assert.deepEqual(complaints, []);
-}
-
 let losses;
 test('both builds print the same losses in Node', () => {
   losses = inNode('--variant', 'threads', '--threads', '2');
@@ -88,7 +54,8 @@ for (const [path, variant, reason] of [
   ['/plain/mnist/', 'single', 'not-isolated'],
 ]) {
   test(`${path} runs ${variant}, learns, and shows Node's losses to the last bit`, async () => {
-    const { page, complaints } = await open(`${path}?steps=${steps}`);
+    const opened = await site.open(`${path}?steps=${steps}`);
+    const { page } = opened;
     const run = await shown(page);
     assert.deepEqual([run.variant, run.reason], [variant, reason]);
     assert.deepEqual(run.losses, losses);
@@ -97,40 +64,45 @@ for (const [path, variant, reason] of [
     assert.ok(run.summary.includes(run.measure), run.summary);
     assert.match(run.hash, /^[0-9a-f]{64}$/);
     assert.match(await page.textContent('#digits li'), /(right|wrong): reads \d, \d+ % sure/);
-    await close(page, complaints);
+    await close(opened);
   });
 }
 
 test('paused, resumed and restarted, the losses are the same', async () => {
-  const { page, complaints } = await open('/mnist/');
+  const opened = await site.open('/mnist/');
+  const { page } = opened;
   await inState(page, 'ready');
   await page.fill('#field-steps', String(steps));
-  await page.click('#primary');
-  for (let times = 0; times < 2; times++) {
-    await page.click('#primary');
-    await inState(page, 'paused');
-    const step = await page.textContent('#step');
-    await page.waitForTimeout(300);
-    assert.equal(await page.textContent('#step'), step, 'a paused run stands still');
-    await page.focus('#primary');
+  await page.focus('#primary');
+  for (const step of [5, 40]) {
+    await holdNext(page, step);
     await page.keyboard.press('Enter');
-    await inState(page, 'training');
+    await stepped(page, step);
+    const stands = await held(page);
+    assert.ok(stands < steps, 'it is held on its way');
+    await page.waitForTimeout(300);
+    assert.equal(await stepOf(page), stands, 'a paused run stands still');
   }
+  await page.keyboard.press('Enter');
   assert.deepEqual((await shown(page)).losses, losses);
 
+  // One that would go on for long is given up.
+  await page.fill('#field-steps', '5000');
   await page.fill('#field-seed', '2');
   await page.keyboard.press('Enter');
   await inState(page, 'training');
   await page.click('#reset');
   await inState(page, 'ready');
+  await page.fill('#field-steps', String(steps));
   await page.fill('#field-seed', '1');
   await page.click('#primary');
   assert.deepEqual((await shown(page)).losses, losses);
-  await close(page, complaints);
+  await close(opened);
 });
 
 test('the page follows the theme and fits a phone', async () => {
-  const { page, complaints } = await open('/mnist/');
+  const opened = await site.open('/mnist/');
+  const { page } = opened;
   const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   await page.emulateMedia({ colorScheme: 'light' });
   const light = await background();
@@ -143,19 +115,20 @@ test('the page follows the theme and fits a phone', async () => {
   await page.click('#to-plain');
   await page.waitForURL('**/plain/mnist/');
   await page.click('#to-isolated');
-  await page.waitForURL(`${base}/mnist/`);
-  await close(page, complaints);
+  await page.waitForURL(`${site.base}/mnist/`);
+  await close(opened);
 });
 
 test('a bad address and a build that cannot run are told, with what to do', async () => {
-  const { page, complaints } = await open('/plain/mnist/?steps=abc');
+  const opened = await site.open('/plain/mnist/?steps=abc');
+  const { page } = opened;
   await inState(page, 'ready');
   assert.match(await page.textContent('#error'), /steps is "abc"; it is a whole number.*press Start/s);
-  await page.goto(`${base}/plain/mnist/?variant=threads`);
+  await page.goto(`${site.base}/plain/mnist/?variant=threads`);
   await inState(page, 'error');
   assert.match(await page.textContent('#error'), /not cross-origin isolated.*take variant=threads out/s);
   assert.equal(await page.textContent('#variant'), '–');
-  await close(page, complaints);
+  await close(opened);
 });
 
 test('a bad flag ends the Node script with one line and status 2', () => {
@@ -174,14 +147,14 @@ test('a bad flag ends the Node script with one line and status 2', () => {
 
 for (const variant of ['threads', 'single']) {
   test(`the ${variant} build runs on the page itself`, async () => {
-    const { page, complaints } = await open('/empty.html');
+    const opened = await site.open('/empty.html');
+    const { page } = opened;
     const sum = await page.evaluate(async (chosen) => {
       const { init, tensor } = await import('/lib/index.js');
       const started = await init({ variant: chosen });
       return [started.variant, tensor([1, 2, 3]).square().sum().item()];
     }, variant);
     assert.deepEqual(sum, [variant, 14]);
-    await page.close();
-    assert.deepEqual(complaints, []);
+    await close(opened);
   });
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { close, inState, open } from './support/demo_page.mjs';
+import { close, held, holdNext, inState, open } from './support/demo_page.mjs';
 import { demoSite } from './support/demo_site.mjs';
 
 const path = '/plain/mnist/';
@@ -115,11 +115,9 @@ test('a run that is kept is offered after a reload, goes on as if it had never s
   await train(page, { steps: 80, batch: 128 });
   const whole = await result(page);
 
+  await holdNext(page, 3);
   await page.click('#primary');
-  await page.waitForFunction(() => parseInt(document.querySelector('#step').textContent) > 2);
-  await page.click('#primary');
-  await inState(page, 'paused');
-  const step = parseInt(await page.textContent('#step'));
+  const step = await held(page);
   assert.ok(step < 80, 'it was paused on its way');
   await page.reload();
   await inState(page, 'ready');
@@ -172,11 +170,9 @@ test("without any storage a run whose workers died goes on from the page's own c
   await page.reload();
   await inState(page, 'ready');
   assert.equal(await page.isVisible('#offer'), false, 'nothing is stored');
+  await holdNext(page, 3);
   await train(page, { steps: 60, batch: 128 });
-  await page.waitForFunction(() => parseInt(document.querySelector('#step').textContent) > 2);
-  await page.click('#primary');
-  await inState(page, 'paused');
-  const step = parseInt(await page.textContent('#step'));
+  const step = await held(page);
   const kill = () => page.workers()[0].evaluate(() => globalThis.close());
   for (let times = 0; times < 3; times++) {
     const [another] = await Promise.all([page.waitForEvent('worker'), kill()]);

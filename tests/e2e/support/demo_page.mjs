@@ -4,10 +4,15 @@ import assert from 'node:assert/strict';
 /** Milliseconds that a run may take on a machine that has other work. */
 const patience = 180_000;
 
-/** Opens a page of its own storage; gives it with what it complained of. */
-export async function open(browser, url, options = {}) {
+/**
+ * Opens a page of its own storage; gives it with what it complained of.
+ *
+ * @param options Playwright's, and `holdAt`: the step after which a run is held that begins with the page
+ */
+export async function open(browser, url, { holdAt, ...options } = {}) {
   const context = await browser.newContext(options);
   const page = await context.newPage();
+  if (holdAt !== undefined) await page.addInitScript(holdAfter, holdAt);
   const complaints = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => complaints.push(message.text()));
@@ -34,13 +39,37 @@ export const stepped = (page, step) =>
     { timeout: patience },
   );
 
-/** Holds a run that has taken its second step; gives the step that it stands at. */
-export async function hold(page) {
-  await stepped(page, 2);
-  await page.click('#primary');
+/**
+ * In the page: presses its button once so many steps are done. From outside it might be pressed when a short run is over,
+ * on a machine that has other work. A page that is loaded again goes on.
+ */
+function holdAfter(least) {
+  if (performance.getEntriesByType('navigation')[0].type === 'reload') return;
+  const watch = () => {
+    const observer = new MutationObserver(() => {
+      const step = parseInt(document.getElementById('step').textContent.replaceAll(',', ''), 10);
+      if (document.body.dataset.state !== 'training' || !(step >= least)) return;
+      observer.disconnect();
+      document.getElementById('primary').click();
+    });
+    observer.observe(document.getElementById('step'), {
+      childList: true,
+      characterData: true,
+      subtree: true,
+    });
+  };
+  if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', watch);
+  else watch();
+}
+
+/** The step at which a run stands that `holdAt` or `holdNext` holds. */
+export async function held(page) {
   await inState(page, 'paused');
   return stepOf(page);
 }
+
+/** As `holdAt`, for the run that the test starts next. */
+export const holdNext = (page, step) => page.evaluate(holdAfter, step);
 
 export async function close({ page, complaints }) {
   await page.context().close();
@@ -48,13 +77,14 @@ export async function close({ page, complaints }) {
 }
 
 /**
- * Milliseconds of computing of each task over 50 ms that a page had while it trained, up to its last drawing. Of
+ * Milliseconds of computing of each task over 50 ms that a page had from a mark on, up to the end of the work. Of
  * computing, not of waiting: on a machine that does other things a task of 5 ms may take 100 of the clock's, and
  * PerformanceObserver counts those.
  *
- * @param work opens the demo in `page`, and waits for the end of its run
+ * @param work what the page does
+ * @param from the name of the mark (performance.mark) that the page sets; a demo's is set as its training begins
  */
-export async function longTasks(browser, page, work) {
+export async function longTasks(browser, page, work, from = 'state training') {
   await page.addInitScript(() => {
     document.addEventListener('DOMContentLoaded', () => {
       new MutationObserver(() => performance.mark(`state ${document.body.dataset.state}`)).observe(
@@ -71,8 +101,8 @@ export async function longTasks(browser, page, work) {
     throw error;
   });
   const { traceEvents } = JSON.parse((await browser.stopTracing()).toString());
-  const start = traceEvents.find(({ name }) => name === 'state training');
-  assert.ok(start, 'the trace does not tell when training began');
+  const start = traceEvents.find(({ name }) => name === from);
+  assert.ok(start, `the trace has no mark "${from}"`);
   const tasks = traceEvents.filter(
     ({ name, ph, pid, tid, ts }) =>
       ph === 'X' && /RunTask/.test(name) && pid === start.pid && tid === start.tid && ts > start.ts,
