@@ -1,5 +1,6 @@
 // Strict where types are known; and no arithmetic whose bits differ between engines: training must give the same
 // losses everywhere, so such values come from the core.
+import globals from 'globals';
 import tseslint from 'typescript-eslint';
 
 const inexact = [
@@ -58,8 +59,11 @@ export default tseslint.config(
   },
   {
     files: ['**/*.{js,mjs}'],
+    // A test's functions may be a page's.
+    languageOptions: { globals: { ...globals.nodeBuiltin, ...globals.browser } },
     rules: {
       eqeqeq: 'error',
+      'no-undef': 'error',
       'no-unused-vars': 'error',
       'no-var': 'error',
       'prefer-const': 'error',

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import axe from 'axe-core';
 import { inNode, names, queryOf, shown } from '../browsers/support/demos.mjs';
-import { close, inState, longTasks, stepOf } from './support/demo_page.mjs';
+import { close, held, inState, longTasks, stepOf } from './support/demo_page.mjs';
 import { demoSite } from './support/demo_site.mjs';
 
 const site = demoSite();

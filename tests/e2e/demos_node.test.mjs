@@ -14,14 +14,17 @@ const script = 'web/demos/node/task.mjs';
 const flagsOf = (name) =>
   Object.entries(settingsOf(name)).flatMap(([key, value]) => [`--${key}`, `${value}`]);
 
-/** Runs the script and presses Ctrl-C when its bar shows. */
+/** Runs the script and presses Ctrl-C, once, as soon as it says that it runs. */
 function interrupted(...args) {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [script, ...args], { cwd: root });
     let output = '';
+    let waiting = true;
     child.stdout.setEncoding('utf8').on('data', (text) => {
       output += text;
-      if (/started/.test(output)) child.kill('SIGINT');
+      if (!waiting || !/started/.test(output)) return;
+      waiting = false;
+      child.kill('SIGINT');
     });
     child.on('close', (status) => resolve({ status, output }));
   });

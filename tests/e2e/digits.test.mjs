@@ -112,10 +112,13 @@ test('the page follows the theme and fits a phone', async () => {
   await inState(page, 'ready');
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
   assert.doesNotMatch(await page.textContent('.u-legend'), /--/);
+  // What a page still loads when it is left has failed.
   await page.click('#to-plain');
   await page.waitForURL('**/plain/mnist/');
+  await inState(page, 'ready');
   await page.click('#to-isolated');
   await page.waitForURL(`${site.base}/mnist/`);
+  await inState(page, 'ready');
   await close(opened);
 });
 

@@ -1,5 +1,6 @@
 // Checkpoints in Chromium: the private file system, IndexedDB where that cannot be written, in a page and a worker, over a
 // reload; a save that fails leaves the old file. The built package is loaded as it is, without a bundler.
+/* global io, og -- of the page */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';

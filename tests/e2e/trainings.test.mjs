@@ -37,13 +37,13 @@ for (const [name, ...flags] of [
     try {
       const file = join(folder, 'run.safetensors');
       const common = [...flags, '--variant', 'single', '--checkpoint', file];
-      const first = await start(name, common, 700);
+      const first = await start(name, common, 1500);
       assert.equal(first.status, 130, first.stderr);
       const step = Number(/stopped at step (\d+); saved to .*run\.safetensors/.exec(first.stdout)?.[1]);
       assert.ok(step > 0, first.stdout);
       assert.match(first.stdout, new RegExp(`go on with: npm run train -- ${name} --resume`));
       assert.ok(existsSync(file));
-      const second = await start(name, [...common, '--resume'], 700);
+      const second = await start(name, [...common, '--resume'], 1500);
       assert.equal(second.status, 130, second.stderr);
       const further = Number(/stopped at step (\d+)/.exec(second.stdout)?.[1]);
       assert.ok(further > step, `${further} after ${step}`);

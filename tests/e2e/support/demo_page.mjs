@@ -12,7 +12,7 @@ const patience = 180_000;
 export async function open(browser, url, { holdAt, ...options } = {}) {
   const context = await browser.newContext(options);
   const page = await context.newPage();
-  if (holdAt !== undefined) await page.addInitScript(holdAfter, holdAt);
+  if (holdAt !== undefined) await page.addInitScript(holdAfter, { step: holdAt, once: true });
   const complaints = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => complaints.push(message.text()));
@@ -41,10 +41,12 @@ export const stepped = (page, step) =>
 
 /**
  * In the page: presses its button once so many steps are done. From outside it might be pressed when a short run is over,
- * on a machine that has other work. A page that is loaded again goes on.
+ * on a machine that has other work.
+ *
+ * @param once not after a reload
  */
-function holdAfter(least) {
-  if (performance.getEntriesByType('navigation')[0].type === 'reload') return;
+function holdAfter({ step: least, once }) {
+  if (once && performance.getEntriesByType('navigation')[0].type === 'reload') return;
   const watch = () => {
     const observer = new MutationObserver(() => {
       const step = parseInt(document.getElementById('step').textContent.replaceAll(',', ''), 10);
@@ -69,7 +71,7 @@ export async function held(page) {
 }
 
 /** As `holdAt`, for the run that the test starts next. */
-export const holdNext = (page, step) => page.evaluate(holdAfter, step);
+export const holdNext = (page, step) => page.evaluate(holdAfter, { step });
 
 export async function close({ page, complaints }) {
   await page.context().close();

@@ -112,9 +112,8 @@ function readKept(file) {
   }
 }
 
-/** Takes the steps that are left; false if Ctrl-C came first. */
-async function train(session, { unit, quiet, file }) {
-  const stop = interrupted();
+/** Takes the steps that are left; false if `stop` was raised first. */
+async function train(session, { unit, quiet, file, stop }) {
   const bar = quiet ? undefined : progressBar(unit);
   bar?.start(session.settings.steps, session.step, { loss: '-', rate: '-' });
   let [turned, kept, ms, items] = [performance.now(), performance.now(), 0, 0];
@@ -164,11 +163,13 @@ async function run(name, args, more) {
   const asked = Object.fromEntries(picked.filter(([key]) => Object.hasOwn(settingRules, key)));
   // A run that goes on is what it was.
   const settings = history?.settings ?? complete(settingRules, asked);
+  // Before anybody is told that it runs.
+  const stop = interrupted();
   const session = await Session.begin(task, nodeData(), settings, copy);
   const size = session.training.net.parameters().reduce((sum, p) => sum + p.numel, 0);
   say(`started: ${size} parameters, seed ${settings.seed}, step ${session.step} of ${settings.steps}`);
 
-  if (!(await train(session, { unit: task.unit, quiet: flags.quiet, file }))) {
+  if (!(await train(session, { unit: task.unit, quiet: flags.quiet, file, stop }))) {
     await keep(session, file);
     say(`stopped at step ${session.step}; saved to ${relative(process.cwd(), file)}`);
     say(`go on with: npm run train -- ${name} --resume`);

@@ -45,7 +45,8 @@ export class StartError extends Error {
 
 /** What a start needs from the files of its build. */
 interface Build {
-  readonly compiled: WebAssembly.Module;
+  /** Not waited for: the pool's workers start while it is compiled. */
+  readonly compiled: Promise<WebAssembly.Module>;
   readonly factory: ModuleFactory;
 }
 
@@ -126,11 +127,10 @@ function isMemoryError(error: unknown): boolean {
 
 async function loadBuild({ urls, variant, wasmModule }: StartSettings, given: AbortSignal): Promise<Build> {
   if (wasmModule) checkWasm(wasmModule, variant, 'wasmModule');
-  const [compiled, factory] = await Promise.all([
-    wasmModule ? Promise.resolve(wasmModule) : loadWasm(urls.wasm, variant, given),
-    loadGlue(urls.glue, given),
-  ]);
-  return { compiled, factory };
+  const compiled = wasmModule ? Promise.resolve(wasmModule) : loadWasm(urls.wasm, variant, given);
+  // Whoever instantiates it learns of a failure.
+  compiled.catch(() => undefined);
+  return { compiled, factory: await loadGlue(urls.glue, given) };
 }
 
 async function bringUp(
@@ -157,9 +157,11 @@ async function bringUp(
         mainScriptUrlOrBlob: urls.glue,
         locateFile: (path) => (path.endsWith('.wasm') ? urls.wasm : urls.glue),
         instantiateWasm: (imports, receive) => {
-          WebAssembly.instantiate(compiled, imports).then((instance) => {
-            receive(instance, compiled);
-          }, reject);
+          compiled
+            .then(async (ready) => {
+              receive(await WebAssembly.instantiate(ready, imports), ready);
+            })
+            .catch(reject);
           return {};
         },
         print: ignore,
