@@ -36,9 +36,10 @@ Results<T> run(const ConvShape& s, bool with_bias, Way way = kChosen) {
   const T* const b = with_bias ? bias.data() : nullptr;
   const auto scratch = [](size_t bytes) { return std::vector<char>(bytes, static_cast<char>(0xff)); };
   if (way == kRows) {
-    RowsPlan f, g;
+    const RowsPlan f = rows_forward_plan(s);
+    RowsPlan g;
     const int64_t taps = product(s.kernel, s.rank), in = s.in_channels / s.groups;
-    if (rows_forward_plan(s, &f) && f.work() > 0) {
+    if (f.work() > 0) {
       auto ws = scratch(rows_product_workspace<T>(f));
       rows_product<T>(f, x.data(), w.data(), in * taps, taps, b, r.y.data(), ws.data());
       ws = scratch(rows_weight_grad_workspace<T>(f));
@@ -177,10 +178,27 @@ TEST(ConvKernel, Rows) {
     check_both(make_shape(1, 3, 7, 1, {{5, 3, 1, 1, 1}, {width, 3, 1, 1, 1}}), true);
 }
 
+// Taps of leading axes choose planes: some wholly in padding, with strides and dilations, groups, cropping.
+TEST(ConvKernel, RowsOfFoldedPlanes) {
+  const Axis a{4, 3, 1, 1, 1}, b{5, 3, 1, 1, 1}, c{6, 3, 1, 1, 1}, d{12, 3, 1, 1, 1};
+  RowsPlan grad;
+  ASSERT_TRUE(rows_input_grad_plan(make_shape(2, 8, 1, 1, {a, b, c, d}), &grad));
+  const RowsPlan plan = rows_forward_plan(make_shape(2, 1, 8, 1, {a, b, c, d}));
+  ASSERT_TRUE(rows_pay(plan, kLanes<float>) && rows_pay(grad, kLanes<float>) && rows_weight_grad_pays(plan));
+  for (const int64_t channels : {1, 2, 3, 8, 9}) {
+    check_both(make_shape(2, 1, channels, 1, {a, b, c, d}), true);
+    check_both(make_shape(2, channels, 1, 1, {a, b, c, d}));
+    check_both(make_shape(1, 2, channels * 2, 2, {b, c, {17, 3, 1, 1, 1}}), true);
+  }
+  check_both(make_shape(1, 16, 1, 1, {b, {40, 3, 1, 1, 1}, {35, 3, 1, 1, 1}}));  // several bands
+  check_both(make_shape(2, 2, 3, 1, {{9, 3, 2, 2, 1}, {8, 2, 3, 0, 1, 2}, c, d}), true);
+  check_both(make_shape(1, 1, 4, 1, {{3, 1, 1, 4, 5}, c, d}), true);
+  check_both(make_shape(1, 2, 1, 1, {{9, 3, 1, -1, -2}, {7, 5, 1, 6, 0, 2}, c, d}));
+}
+
 // The kernels for depthwise 3x3: every side of an image, whether or not the image is wider than the padding.
 TEST(ConvKernel, Depthwise) {
-  RowsPlan p;
-  ASSERT_TRUE(rows_forward_plan(make_shape(2, 33, 33, 33, {{5, 3}, {6, 3}}), &p));
+  const RowsPlan p = rows_forward_plan(make_shape(2, 33, 33, 33, {{5, 3}, {6, 3}}));
   ASSERT_TRUE(depthwise_fits(p) && depthwise_weight_grad_fits(p));
   for (int64_t size : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16})
     for (int64_t lo : {0, 1, 2, 5})
@@ -225,7 +243,9 @@ std::vector<Results<T>> threaded_results() {
                              make_shape(1, 128, 130, 1, {{7, 3, 1, 1, 1}, {7, 3, 1, 1, 1}}),
                              make_shape(4, 48, 48, 48, {{20, 3, 1, 1, 1}, {20, 3, 2, 1, 1}}),
                              make_shape(4, 48, 48, 48, {{20, 3, 1, 1, 1}, {19, 3, 1, 1, 1}}),
-                             make_shape(8, 4, 1, 1, {{30, 5, 1, 2, 2}, {33, 5, 1, 2, 2}})})
+                             make_shape(8, 4, 1, 1, {{30, 5, 1, 2, 2}, {33, 5, 1, 2, 2}}),
+                             make_shape(2, 1, 8, 1, {{6, 3, 1, 1, 1}, {7, 3, 1, 1, 1}, {12, 3, 1, 1, 1}}),
+                             make_shape(2, 8, 1, 1, {{6, 3, 1, 1, 1}, {7, 3, 1, 1, 1}, {12, 3, 1, 1, 1}})})
     r.push_back(run<T>(s, true));
   return r;
 }
@@ -254,8 +274,7 @@ TEST(ConvKernel, InfinityStaysWhereItIs) {
       std::vector<float> x(static_cast<size_t>(groups * kernel * 11), 2.f);
       for (size_t i = 10; i < x.size(); i += 11) x[i] = INFINITY;
       std::vector<float> gy(static_cast<size_t>(groups * width), 1.f), gw(static_cast<size_t>(groups * taps));
-      RowsPlan p;
-      ASSERT_TRUE(rows_forward_plan(s, &p));
+      const RowsPlan p = rows_forward_plan(s);
       const auto expect_finite = [&] {
         for (float v : gw) EXPECT_EQ(v, 2.f * static_cast<float>(width));
       };

@@ -11,11 +11,9 @@ namespace omnigrad::kernels {
 template <class T>
 size_t conv_forward_workspace(const ConvShape& s) {
   if (winograd_forward_pays(s)) return winograd_forward_workspace<T>(s);
-  RowsPlan p;
-  if (rows_forward_plan(s, &p)) {
-    if (depthwise_fits(p)) return depthwise_workspace<T>(p);
-    if (rows_pay(p, kLanes<T>)) return rows_product_workspace<T>(p);
-  }
+  const RowsPlan p = rows_forward_plan(s);
+  if (depthwise_fits(p)) return depthwise_workspace<T>(p);
+  if (rows_pay(p, kLanes<T>)) return rows_product_workspace<T>(p);
   return gather_forward_workspace<T>(s);
 }
 
@@ -23,12 +21,10 @@ template <class T>
 void conv_forward(const ConvShape& s, const T* x, const T* weight, const T* bias, T* y,
                   void* workspace) noexcept {
   if (winograd_forward_pays(s)) return winograd_forward<T>(s, x, weight, bias, y, workspace);
-  RowsPlan p;
-  if (rows_forward_plan(s, &p)) {
-    if (depthwise_fits(p)) return depthwise_product<T>(p, x, weight, bias, y, workspace);
-    if (rows_pay(p, kLanes<T>))
-      return rows_product<T>(p, x, weight, p.sources * p.taps(), p.taps(), bias, y, workspace);
-  }
+  const RowsPlan p = rows_forward_plan(s);
+  if (depthwise_fits(p)) return depthwise_product<T>(p, x, weight, bias, y, workspace);
+  if (rows_pay(p, kLanes<T>))
+    return rows_product<T>(p, x, weight, p.depth(), p.kernel_taps(), bias, y, workspace);
   gather_forward<T>(s, x, weight, bias, y, workspace);
 }
 
@@ -50,7 +46,8 @@ void conv_input_grad(const ConvShape& s, const T* gy, const T* weight, T* gx, vo
   if (rows_input_grad_plan(s, &p)) {
     if (depthwise_fits(p)) return depthwise_product<T>(p, gy, weight, nullptr, gx, workspace);
     if (rows_pay(p, kLanes<T>))
-      return rows_product<T>(p, gy, weight, p.taps(), p.dests * p.taps(), nullptr, gx, workspace);
+      return rows_product<T>(p, gy, weight, p.kernel_taps(), p.dests * p.kernel_taps(), nullptr, gx,
+                             workspace);
   }
   gather_input_grad<T>(s, gy, weight, gx, workspace);
 }
@@ -58,22 +55,18 @@ void conv_input_grad(const ConvShape& s, const T* gy, const T* weight, T* gx, vo
 template <class T>
 size_t conv_weight_grad_workspace(const ConvShape& s) {
   if (winograd_weight_grad_pays(s)) return winograd_weight_grad_workspace<T>(s);
-  RowsPlan p;
-  if (rows_forward_plan(s, &p)) {
-    if (depthwise_weight_grad_fits(p)) return depthwise_workspace<T>(p);
-    if (rows_weight_grad_pays(p)) return rows_weight_grad_workspace<T>(p);
-  }
+  const RowsPlan p = rows_forward_plan(s);
+  if (depthwise_weight_grad_fits(p)) return depthwise_workspace<T>(p);
+  if (rows_weight_grad_pays(p)) return rows_weight_grad_workspace<T>(p);
   return gather_weight_grad_workspace<T>(s);
 }
 
 template <class T>
 void conv_weight_grad(const ConvShape& s, const T* gy, const T* x, T* gw, void* workspace) noexcept {
   if (winograd_weight_grad_pays(s)) return winograd_weight_grad<T>(s, gy, x, gw, workspace);
-  RowsPlan p;
-  if (rows_forward_plan(s, &p)) {
-    if (depthwise_weight_grad_fits(p)) return depthwise_weight_grad<T>(p, gy, x, gw, workspace);
-    if (rows_weight_grad_pays(p)) return rows_weight_grad<T>(p, gy, x, gw, workspace);
-  }
+  const RowsPlan p = rows_forward_plan(s);
+  if (depthwise_weight_grad_fits(p)) return depthwise_weight_grad<T>(p, gy, x, gw, workspace);
+  if (rows_weight_grad_pays(p)) return rows_weight_grad<T>(p, gy, x, gw, workspace);
   gather_weight_grad<T>(s, gy, x, gw, workspace);
 }
 

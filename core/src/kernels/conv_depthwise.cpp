@@ -131,7 +131,7 @@ int64_t dest_plane(const RowsPlan& p) { return p.h.dest * p.w.dest; }
 
 bool depthwise_fits(const RowsPlan& p) {
   const auto plain = [](const RowsAxis& a) { return a.taps == 3 && a.stride == 1 && a.dilation == 1; };
-  return p.sources == 1 && p.dests == 1 && plain(p.h) && plain(p.w) && p.work() > 0;
+  return p.sources == 1 && p.dests == 1 && !p.folded && plain(p.h) && plain(p.w) && p.work() > 0;
 }
 bool depthwise_weight_grad_fits(const RowsPlan& p) { return depthwise_fits(p) && p.groups >= kLeastGroups; }
 
@@ -150,7 +150,7 @@ void depthwise_product(const RowsPlan& p, const T* source, const T* weight, cons
               T* const strip =
                   reinterpret_cast<T*>(static_cast<char*>(workspace) + static_cast<size_t>(worker) * bytes);
               const int64_t group = part % p.groups;
-              for (int64_t plane = part * p.planes; plane < (part + 1) * p.planes; ++plane)
+              for (int64_t plane = part * p.dest_planes; plane < (part + 1) * p.dest_planes; ++plane)
                 for (int64_t j = 0; j < p.w.dest; j += kLanes<T>) {
                   const Column<T> x(p, source + plane * source_plane(p), j - p.w.pad, strip);
                   product_column(p, x, weight + group * 9, bias == nullptr ? T(0) : bias[group],
@@ -171,8 +171,8 @@ void depthwise_weight_grad(const RowsPlan& p, const T* gy, const T* x, T* gw, vo
     for (int64_t i = first * 9; i < last * 9; ++i) gw[i] = T(0);
     for (int64_t n = 0; n < p.batch; ++n)
       for (int64_t g = first; g < last; ++g)
-        for (int64_t i = 0; i < p.planes; ++i) {
-          const int64_t plane = (n * p.groups + g) * p.planes + i;
+        for (int64_t i = 0; i < p.dest_planes; ++i) {
+          const int64_t plane = (n * p.groups + g) * p.dest_planes + i;
           for (int64_t j = 0; j < p.w.dest; j += kLanes<T>) {
             const Column<T> column(p, x + plane * source_plane(p), j - p.w.pad, strip);
             weight_grad_column(p, column, gy + plane * dest_plane(p) + j,

@@ -10,37 +10,56 @@ namespace {
 constexpr int64_t kBandBytes = 32768;  // of the copy: it stays in the first-level cache
 constexpr int64_t kLeastRows = 4;      // of outputs in a band, for taps re-read rows at its edges
 
-bool plan_axes(const ConvShape& s, RowsPlan* p) {
-  for (int i = 0; i < s.rank - 2; ++i) {
-    if (s.kernel[i] != 1 || s.stride[i] != 1 || s.pad[i] != 0 || s.in[i] != s.out[i]) return false;
-    p->planes *= s.in[i];
-  }
+RowsAxis forward_axis(const ConvShape& s, int i) {
+  return {s.in[i], s.out[i], s.kernel[i], s.stride[i], s.dilation[i], s.pad[i]};
+}
+
+// Taps counted from the other end.
+RowsAxis turned_axis(const ConvShape& s, int i) {
+  const RowsAxis a = forward_axis(s, i);
+  return {a.dest, a.source, a.taps, a.stride, a.dilation, a.reach() - a.pad};
+}
+
+template <class Axis>
+void plan_axes(const ConvShape& s, RowsPlan* p, Axis&& axis) {
   p->batch = s.batch, p->groups = s.groups;
-  RowsAxis* const axes[2] = {&p->w, &p->h};
-  for (int i = 0; i < 2 && i < s.rank; ++i) {
-    const int a = s.rank - 1 - i;
-    *axes[i] = {s.in[a], s.out[a], s.kernel[a], s.stride[a], s.dilation[a], s.pad[a]};
+  p->w = axis(s, s.rank - 1);
+  if (s.rank > 1) p->h = axis(s, s.rank - 2);
+  for (int i = 0; i < s.rank - 2; ++i) {
+    const RowsAxis a = p->lead[p->lead_axes++] = axis(s, i);
+    p->source_planes *= a.source, p->dest_planes *= a.dest, p->lead_taps *= a.taps;
+    p->folded |= a.taps != 1 || a.stride != 1 || a.pad != 0 || a.source != a.dest;
   }
-  return true;
 }
 
 }  // namespace
 
-bool rows_forward_plan(const ConvShape& s, RowsPlan* p) {
-  p->sources = s.in_channels / s.groups, p->dests = s.out_channels / s.groups;
-  return plan_axes(s, p);
+RowsPlan rows_forward_plan(const ConvShape& s) {
+  RowsPlan p;
+  p.sources = s.in_channels / s.groups, p.dests = s.out_channels / s.groups;
+  plan_axes(s, &p, forward_axis);
+  return p;
 }
 
 bool rows_input_grad_plan(const ConvShape& s, RowsPlan* p) {
+  for (int i = 0; i < s.rank; ++i)
+    if (s.stride[i] != 1) return false;
   p->sources = s.out_channels / s.groups, p->dests = s.in_channels / s.groups;
   p->turned = true;
-  if (!plan_axes(s, p)) return false;
-  for (RowsAxis* a : {&p->h, &p->w}) {
-    if (a->stride != 1) return false;
-    const int64_t in = a->source;
-    a->source = a->dest, a->dest = in, a->pad = a->reach() - a->pad;
-  }
+  plan_axes(s, p, turned_axis);
   return true;
+}
+
+int64_t RowsPlan::source_plane(int64_t dest_plane, int64_t lead_tap) const {
+  int64_t r = 0, size = 1;
+  for (int i = lead_axes - 1; i >= 0; --i) {
+    const RowsAxis& a = lead[i];
+    const int64_t q = dest_plane % a.dest * a.stride + lead_tap % a.taps * a.dilation - a.pad;
+    if (q < 0 || q >= a.source) return -1;
+    r += q * size, size *= a.source;
+    dest_plane /= a.dest, lead_tap /= a.taps;
+  }
+  return r;
 }
 
 namespace {
@@ -51,13 +70,15 @@ bool fits(const RowsPlan& p) {
   if (p.work() <= 0 || p.w.stride > 2 * p.w.taps) return false;
   const int64_t line = p.w.dest * p.w.stride + p.w.reach(), lines = p.h.reach() + p.h.stride;
   // Each alone first: strides and dilations may be as large as numbers get.
-  return p.sources <= most && line <= most && lines <= most && p.sources * line * lines <= most;
+  return p.feeds() <= most && line <= most && lines <= most && p.feeds() * line * lines <= most;
 }
 
 }  // namespace
 
 bool rows_pay(const RowsPlan& p, int lanes) {
   if (!fits(p)) return false;
+  // Every plane of outputs copies those that feed it, which a few output channels must pay for.
+  if (p.folded) return p.sources < 4 && p.dests >= 3;
   // One channel out of many would copy more than it multiplies.
   if (p.dests == 1) return p.sources <= 16;
   // A product of panels fills its tiles across rows, and packs at a cost of so many output channels. The copy
@@ -68,6 +89,7 @@ bool rows_pay(const RowsPlan& p, int lanes) {
 }
 
 bool rows_weight_grad_pays(const RowsPlan& p) {
+  if (p.folded) return fits(p) && p.sources < 4 && p.dests >= 3;
   return fits(p) && (p.dests == 1 || p.depth() <= 48 || p.sources <= (p.w.stride == 1 ? 8 : 4));
 }
 
@@ -75,27 +97,30 @@ template <class T>
 RowsBand<T>::RowsBand(const RowsPlan& p) : p_(p) {
   pitch_ = round_up(p.w.dest, kTileCols<T>) + p.w.reach() / p.w.stride + 1;
   line_step_ = p.w.stride * pitch_;
-  const int64_t lines = kBandBytes / static_cast<int64_t>(sizeof(T)) / larger(p.sources * line_step_, 1);
+  const int64_t lines = kBandBytes / static_cast<int64_t>(sizeof(T)) / larger(p.feeds() * line_step_, 1);
   const int64_t fit = (lines - p.h.reach() - 1) / p.h.stride + 1;
   rows_ = smaller(p.h.dest, larger(fit, kLeastRows));
   rows_ = ceil_div(p.h.dest, ceil_div(p.h.dest, larger(rows_, 1)));
   if (p.dests == 1) rows_ = smaller(p.h.dest, round_up(rows_, kTileRows));
   lines_ = (rows_ - 1) * p.h.stride + p.h.reach() + 1;
-  channel_step_ = lines_ * line_step_;
+  plane_step_ = lines_ * line_step_;
 }
 
 template <class T>
 void RowsBand<T>::offsets(int32_t* out) const {
-  for (int64_t c = 0; c < p_.sources; ++c)
+  for (int64_t c = 0; c < p_.feeds(); ++c)
     for (int64_t i = 0; i < p_.h.taps; ++i)
       for (int64_t j = 0; j < p_.w.taps; ++j) {
         const int64_t x = j * p_.w.dilation;
-        *out++ = static_cast<int32_t>(c * channel_step_ + i * p_.h.dilation * line_step_ +
+        *out++ = static_cast<int32_t>(c * plane_step_ + i * p_.h.dilation * line_step_ +
                                       x % p_.w.stride * pitch_ + x / p_.w.stride);
       }
 }
 
 namespace {
+
+// The lines are short: a division, too, is felt.
+int64_t steps(int64_t n, int64_t stride) { return stride == 1 ? n : ceil_div(n, stride); }
 
 // The lines are short: a call of memset or memcpy costs more than they do.
 template <class T>
@@ -114,16 +139,29 @@ void copy(const T* from, T* to, ptrdiff_t n) {
 }  // namespace
 
 template <class T>
-void RowsBand<T>::fill(const T* plane, int64_t band, T* out) const {
-  const int64_t first = band * rows_ * p_.h.stride - p_.h.pad;
-  for (int64_t c = 0; c < p_.sources; ++c, plane += p_.source_size())
-    for (int64_t i = 0; i < lines_; ++i, out += line_step_) {
-      const int64_t y = first + i;
-      if (y < 0 || y >= p_.h.source)
-        clear(out, static_cast<ptrdiff_t>(line_step_));
+void RowsBand<T>::fill(const T* image, int64_t dest_plane, int64_t band, T* out) const {
+  for (int64_t tap = 0; tap < p_.lead_taps; ++tap, out += plane_step_) {
+    const int64_t plane = p_.folded ? p_.source_plane(dest_plane, tap) : dest_plane;
+    for (int64_t c = 0; c < p_.sources; ++c) {
+      T* const to = out + c * p_.lead_taps * plane_step_;
+      if (plane < 0)
+        clear(to, static_cast<ptrdiff_t>(plane_step_));
       else
-        fill_line(plane + y * p_.w.source, out);
+        fill_plane(image + c * p_.source_size() + plane * p_.h.source * p_.w.source, band, to);
     }
+  }
+}
+
+template <class T>
+void RowsBand<T>::fill_plane(const T* plane, int64_t band, T* out) const {
+  const int64_t first = band * rows_ * p_.h.stride - p_.h.pad;
+  for (int64_t i = 0; i < lines_; ++i, out += line_step_) {
+    const int64_t y = first + i;
+    if (y < 0 || y >= p_.h.source)
+      clear(out, static_cast<ptrdiff_t>(line_step_));
+    else
+      fill_line(plane + y * p_.w.source, out);
+  }
 }
 
 template <class T>
@@ -132,9 +170,9 @@ void RowsBand<T>::fill_line(const T* source, T* out) const {
   for (int64_t phase = 0; phase < stride; ++phase, out += pitch_) {
     // Element i is source i * stride + phase - pad.
     const int64_t shift = phase - pad;
-    const int64_t begin = smaller(pitch_, shift >= 0 ? 0 : ceil_div(-shift, stride));
+    const int64_t begin = smaller(pitch_, shift >= 0 ? 0 : steps(-shift, stride));
     const int64_t end =
-        p_.w.source <= shift ? begin : larger(begin, smaller(pitch_, ceil_div(p_.w.source - shift, stride)));
+        p_.w.source <= shift ? begin : larger(begin, smaller(pitch_, steps(p_.w.source - shift, stride)));
     clear(out, static_cast<ptrdiff_t>(begin));
     // An image without columns may have no memory to point into.
     if (begin < end) {
@@ -155,7 +193,7 @@ class RowsProduct {
  public:
   explicit RowsProduct(const RowsPlan& p)
       : p_(p), band_(p), height_(p.dests == 1 ? 1 : kTileRows), panels_(ceil_div(p.dests, height_)) {
-    tasks_ = p.batch * p.planes * p.groups * band_.bands();
+    tasks_ = p.batch * p.dest_planes * p.groups * band_.bands();
     serial_ = p.work() <= kSerialWork;
     workers_ = worker_count(tasks_, serial_);
   }
@@ -176,9 +214,8 @@ class RowsProduct {
     for_tasks(tasks_, workers_, [&](int64_t task, int64_t worker) noexcept {
       T* const copy = reinterpret_cast<T*>(scratch + worker * Arena::bytes<T>(band_.elements()));
       const int64_t band = task % band_.bands(), rest = task / band_.bands();
-      const int64_t plane = rest % p_.planes, part = rest / p_.planes, group = part % p_.groups;
-      band_.fill(source + part * p_.sources * p_.source_size() + plane * p_.h.source * p_.w.source, band,
-                 copy);
+      const int64_t plane = rest % p_.dest_planes, part = rest / p_.dest_planes, group = part % p_.groups;
+      band_.fill(source + part * p_.sources * p_.source_size(), plane, band, copy);
       T* const out = dest + part * p_.dests * p_.dest_size() + plane * p_.h.dest * p_.w.dest;
       const T* const b = bias == nullptr ? nullptr : bias + group * p_.dests;
       const T* const w = panels + group * panels_ * height_ * p_.depth();
@@ -190,12 +227,12 @@ class RowsProduct {
  private:
   int64_t weight_elements() const { return p_.groups * panels_ * height_ * p_.depth(); }
 
-  // To [group][panel][source][tap][height]; missing rows are zero.
+  // To [group][panel][source][leading tap][tap][height]; missing rows are zero.
   void pack_weight(const T* weight, int64_t dest_step, int64_t source_step, T* out) const {
-    const int64_t taps = p_.taps();
+    const int64_t taps = p_.kernel_taps();
     for (int64_t i = 0; i < p_.groups * panels_; ++i) {
       const int64_t row = i % panels_ * height_;
-      const T* src = weight + i / panels_ * p_.dests * p_.sources * taps + row * dest_step;
+      const T* src = weight + i / panels_ * p_.dests * p_.depth() + row * dest_step;
       for (int64_t c = 0; c < p_.sources; ++c)
         for (int64_t t = 0; t < taps; ++t)
           for (int64_t r = 0; r < height_; ++r) {

@@ -14,7 +14,7 @@ class RowsWeightGrad {
  public:
   explicit RowsWeightGrad(const RowsPlan& p) : p_(p), band_(p) {
     serial_ = p.work() <= kSerialWork;
-    const int64_t units = p.batch * p.planes * band_.bands();
+    const int64_t units = p.batch * p.dest_planes * band_.bands();
     slices_ = serial_ || p.groups >= kWantedTasks ? 1 : smaller(units, ceil_div(kWantedTasks, p.groups));
     tasks_ = p.groups * slices_;
     workers_ = worker_count(tasks_, serial_);
@@ -37,7 +37,7 @@ class RowsWeightGrad {
       const int64_t group = task % p_.groups, slice = task / p_.groups;
       T* const out = partial + slice * elements() + group * p_.dests * p_.depth();
       for (int64_t i = 0; i < p_.dests * p_.depth(); ++i) out[i] = T(0);
-      const int64_t units = p_.batch * p_.planes * band_.bands();
+      const int64_t units = p_.batch * p_.dest_planes * band_.bands();
       for (int64_t u = slice * units / slices_; u < (slice + 1) * units / slices_; ++u)
         add_band(gy, x, group, u, copy, out);
     });
@@ -53,9 +53,9 @@ class RowsWeightGrad {
   int64_t elements() const { return p_.groups * p_.dests * p_.depth(); }
 
   void add_band(const T* gy, const T* x, int64_t group, int64_t unit, T* copy, T* out) const {
-    const int64_t band = unit % band_.bands(), plane = unit / band_.bands() % p_.planes;
-    const int64_t part = unit / band_.bands() / p_.planes * p_.groups + group;
-    band_.fill(x + part * p_.sources * p_.source_size() + plane * p_.h.source * p_.w.source, band, copy);
+    const int64_t band = unit % band_.bands(), plane = unit / band_.bands() % p_.dest_planes;
+    const int64_t part = unit / band_.bands() / p_.dest_planes * p_.groups + group;
+    band_.fill(x + part * p_.sources * p_.source_size(), plane, band, copy);
     const int64_t first = band * band_.rows(), count = smaller(band_.rows(), p_.h.dest - first);
     const T* const g = gy + part * p_.dests * p_.dest_size() + (plane * p_.h.dest + first) * p_.w.dest;
     if (p_.dests == 1)
