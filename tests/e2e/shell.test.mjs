@@ -76,6 +76,21 @@ test('weights that were saved are the same when loaded; a file that is none is r
   await close(opened);
 });
 
+test('other weights: what was said of the old ones is gone', async () => {
+  const opened = await ready();
+  const { page } = opened;
+  const { name, buffer } = await download(page);
+  await train(page, { steps: 12 });
+  await result(page);
+  assert.ok(await page.isVisible('#wrong-section'));
+  assert.ok(await page.isVisible('#measure'));
+  await upload(page, name, buffer);
+  await page.waitForFunction(() => /^Loaded/.test(document.querySelector('#notice').textContent));
+  assert.equal(await page.isVisible('#wrong-section'), false);
+  assert.equal(await page.isVisible('#measure'), false);
+  await close(opened);
+});
+
 /** A good file with a tensor that no demo has. */
 function another() {
   const header = Buffer.from(JSON.stringify({ x: { dtype: 'F32', shape: [1], data_offsets: [0, 4] } }));

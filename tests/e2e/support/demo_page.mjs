@@ -73,6 +73,16 @@ export async function held(page) {
 /** As `holdAt`, for the run that the test starts next. */
 export const holdNext = (page, step) => page.evaluate(holdAfter, { step });
 
+/** What a canvas shows, to be held against what it shows later. */
+export const seen = (page, selector) => page.$eval(selector, (canvas) => canvas.toDataURL());
+
+/** Waits until a canvas shows something else. */
+export const redrawn = (page, selector, before) =>
+  page.waitForFunction(
+    ([canvas, old]) => document.querySelector(canvas).toDataURL() !== old,
+    [selector, before],
+  );
+
 export async function close({ page, complaints }) {
   await page.context().close();
   assert.deepEqual(complaints, []);

@@ -61,7 +61,6 @@ export class EquationGoal implements Goal<EquationView> {
       this.#begin.dispose();
       this.#amplitudes = Float64Array.from(amplitudes.toTypedArray(), Number);
       [this.#begin, this.#exact, this.#unit] = this.#prepared();
-      this.#shown = undefined;
     },
   };
 
@@ -131,12 +130,16 @@ export class EquationGoal implements Goal<EquationView> {
     return { kind: this.#law.kind, ...shown, network, exact, error: this.#error(network) };
   }
 
+  renewed(): void {
+    this.#shown = undefined;
+  }
+
   measure(): Measure {
     this.#shown = undefined;
     const value = this.#error(this.#found());
     const goal = this.#law.kind === 'heat' ? `; the goal is ${100 * allowed} %` : '';
     const text = `${(100 * value).toFixed(2)} % off the exact solution of the ${this.#law.kind} equation (relative L2)${goal}.`;
-    return { value, reached: goal === '' || value <= allowed, text };
+    return { value, reached: goal === '' ? undefined : value <= allowed, text };
   }
 
   dispose(): void {

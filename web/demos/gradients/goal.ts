@@ -14,6 +14,8 @@ export interface Goal<View> {
   /** How far it is, by the name of its curve. */
   curve(): Readonly<Record<string, number>>;
   look(): View;
+  /** The network has got other weights: what is shown was theirs that it had. */
+  renewed(): void;
   measure(): Measure;
   dispose(): void;
 }

@@ -17,12 +17,19 @@ const demo = mountDemo<GradientsRules, GradientsView, GradientsAnswers>({
   worker: () => new Worker(new URL('worker.js', import.meta.url), { type: 'module' }),
   charts: [
     { title: 'loss (share missed)', curves: { loss: 'loss' }, range: [0, 1] },
-    { title: 'picture: PSNR (dB)', curves: { psnr: 'PSNR' }, range: [10, 32], text: (v) => v.toFixed(1) },
+    {
+      title: 'picture: PSNR (dB)',
+      curves: { psnr: 'PSNR' },
+      range: [10, 32],
+      text: (v) => v.toFixed(1),
+      when: ({ mode }) => mode === 'gradient' || mode === 'laplacian',
+    },
     {
       title: 'equation: relative error',
       curves: { error: 'error' },
       range: [0, 0.5],
       text: (v) => `${(100 * v).toFixed(1)} %`,
+      when: ({ mode }) => mode === 'heat' || mode === 'wave',
     },
   ],
   draw(view) {

@@ -70,7 +70,6 @@ export class PictureGoal implements Goal<PictureView> {
     loadStateDict: ({ pixels }: { pixels: Tensor }) => {
       this.#pixels = Float64Array.from(pixels.toTypedArray(), Number);
       [this.#surface, this.#target, this.#unit] = this.#prepared();
-      this.#shown = undefined;
     },
   };
 
@@ -150,13 +149,17 @@ export class PictureGoal implements Goal<PictureView> {
     return { kind: this.#kind, side, target: this.#target, network, psnr: this.#psnr(picture) };
   }
 
+  renewed(): void {
+    this.#shown = undefined;
+  }
+
   measure(): Measure {
     this.#shown = undefined;
     const value = this.#psnr(this.#picture());
     const [open, goal] =
       this.#kind === 'gradient' ? ['a constant', `; the goal is ${wanted} dB`] : ['a harmonic function', ''];
     const text = `${value.toFixed(1)} dB against the picture, up to ${open}, from its ${this.#kind} alone${goal}.`;
-    return { value, reached: goal === '' || value >= wanted, text };
+    return { value, reached: goal === '' ? undefined : value >= wanted, text };
   }
 
   dispose(): void {

@@ -47,6 +47,9 @@ class Gradients implements Training<GradientsView, GradientsAnswers> {
   look(): GradientsView {
     return this.#goal.look();
   }
+  renewed(): void {
+    this.#goal.renewed();
+  }
   measure(): Promise<Measure> {
     return Promise.resolve(this.#goal.measure());
   }

@@ -78,7 +78,6 @@ export class Matching implements Training<MatchingView, MatchingAnswers> {
   /** Of each judged pair, before the first step. */
   readonly #before: readonly (readonly Match[])[];
   #now: Found | undefined;
-  #known = NaN;
   #step = 0;
   #shown = 0;
 
@@ -113,14 +112,9 @@ export class Matching implements Training<MatchingView, MatchingAnswers> {
       return this.#optimizer.minimize(() => twoWays(this.net.call(views), there, back), { clipNorm: 1 });
     });
     this.#step = step;
-    this.#known = this.#weight();
     if (step % judgeEvery !== 0 && step !== steps) return { loss, items: batch };
     const { plain, consensus } = this.#judge();
     return { loss, items: batch, curves: { plain: share(plain), consensus: share(consensus) } };
-  }
-
-  #weight(): number {
-    return this.net.sharpness.item();
   }
 
   /** The best of each row, in all judged pairs. */
@@ -134,14 +128,17 @@ export class Matching implements Training<MatchingView, MatchingAnswers> {
   }
 
   #judge(): Found {
-    this.#known = this.#weight();
     const [plain, consensus] = [this.#found(this.#plain), this.#found(this.#consensus)];
     return (this.#now = { step: this.#step, plain, consensus });
   }
 
+  renewed(step: number): void {
+    this.#step = step;
+    this.#now = undefined;
+  }
+
   look(): MatchingView {
-    const now = this.#known === this.#weight() ? (this.#now ?? this.#judge()) : this.#judge();
-    const { step, plain, consensus } = now;
+    const { step, plain, consensus } = this.#now ?? this.#judge();
     const pairs = this.#judged[Math.floor(this.#shown / atATime)] as Pairs;
     const values = pairs.views.toTypedArray() as Float32Array;
     const seen = (view: number): Uint8ClampedArray => {

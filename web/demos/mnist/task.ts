@@ -77,6 +77,10 @@ class FirstNetwork implements Training<MnistView, Record<string, never>> {
     };
   }
 
+  renewed(): void {
+    this.#wrong = undefined;
+  }
+
   /** The share of the test digits that it reads right, 0 to 1. */
   async measure(): Promise<Measure> {
     const wrong: number[] = [];

@@ -183,7 +183,7 @@ async function run(name, args, more) {
   say(`last loss ${losses.at(-1)}`);
   say(`weights ${await hashOf(session.weights())}`);
   say(`${text} (${((performance.now() - begun) / 1000).toFixed(1)} s)`);
-  const enough = more.enough?.(value, flags) ?? (reached || settings.steps < task.defaults.steps);
+  const enough = more.enough?.(value, flags) ?? (reached !== false || settings.steps < task.defaults.steps);
   if (!enough) {
     say('that is not enough');
     process.exitCode = 1;

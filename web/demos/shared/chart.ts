@@ -4,6 +4,9 @@ import uPlot from 'uplot';
 import type { Curve, Curves } from './curves.js';
 import { readable } from './dom.js';
 
+/** What a chart knows of the run that it shows. */
+export type RunSettings = Readonly<Record<string, unknown>> & { readonly steps: number };
+
 /** A chart: curves of one unit. */
 export interface ChartSpec {
   /** Beside the axis: 'loss (cross-entropy)'. */
@@ -14,12 +17,14 @@ export interface ChartSpec {
   readonly range?: readonly [low: number, high: number];
   /** How a value is written; default: three digits. */
   readonly text?: (value: number) => string;
+  /** Whether a run of these settings has such curves; default: every run. */
+  readonly when?: (settings: RunSettings) => boolean;
 }
 
 export interface Chart {
   draw(curves: Curves): void;
-  /** For a run of so many steps. */
-  setSteps(steps: number): void;
+  /** A run of other settings is to be shown. */
+  begin(settings: RunSettings): void;
 }
 
 // Points drawn of a curve; a screen has no more columns for them.
@@ -114,8 +119,9 @@ export function chart(place: HTMLElement, spec: ChartSpec): Chart {
         ),
       );
     },
-    setSteps(count) {
-      steps = count;
+    begin(settings) {
+      steps = settings.steps;
+      frame.hidden = spec.when?.(settings) === false;
     },
   };
 }

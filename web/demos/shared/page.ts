@@ -99,7 +99,7 @@ class Page<R extends Rules, View, Answers extends Answering> implements Demo<R, 
         spec.draw(view);
       },
     });
-    this.#progress.clear(this.settings.steps);
+    this.#progress.clear(this.settings);
     this.#listen();
     nameOtherPage();
     this.#describe();
@@ -212,7 +212,7 @@ class Page<R extends Rules, View, Answers extends Answering> implements Demo<R, 
 
   async #prepare(order: Order<R>): Promise<void> {
     this.settings = order.settings;
-    this.#progress.clear(order.settings.steps);
+    this.#progress.clear(order.settings);
     this.#progress.look(await this.#running.prepare(order));
     show('summary', 'Ready. Press Start to train.');
     this.#enter('ready');
@@ -232,7 +232,7 @@ class Page<R extends Rules, View, Answers extends Answering> implements Demo<R, 
       await this.#startBuild(order.machine);
     }
     this.settings = order.settings;
-    this.#progress.clear(order.settings.steps, history && Curves.from(history));
+    this.#progress.clear(order.settings, history && Curves.from(history));
     const { seed, steps } = order.settings;
     show(
       'summary',
@@ -273,7 +273,7 @@ class Page<R extends Rules, View, Answers extends Answering> implements Demo<R, 
   #finish({ measure, hash, view }: Result<View>): void {
     this.#progress.look(view);
     show('measure', measure.text);
-    find('measure').dataset.reached = String(measure.reached);
+    find('measure').dataset.reached = String(measure.reached ?? 'no target');
     find('measure').hidden = false;
     show('losses', JSON.stringify(this.#progress.curves.loss.values));
     show('hash', hash ?? '');
@@ -373,6 +373,7 @@ class Page<R extends Rules, View, Answers extends Answering> implements Demo<R, 
       give: () => this.#running.weights(),
       take: async (file) => {
         this.#progress.look(await this.#running.upload(file));
+        find('measure').hidden = true; // it was of other weights
       },
       failed: (error) => {
         this.#complain(error);

@@ -1,7 +1,7 @@
 // What the page shows of any run: meters, curves and a summary in words. Drawing waits for a frame, and nothing waits for
 // drawing.
 
-import { type Chart, type ChartSpec, chart } from './chart.js';
+import { type Chart, type ChartSpec, type RunSettings, chart } from './chart.js';
 import { Curves } from './curves.js';
 import { find, readable, show } from './dom.js';
 import type { Report } from './protocol.js';
@@ -19,7 +19,7 @@ export interface ProgressSpec<View> {
 
 export class Progress<View> {
   curves = new Curves();
-  steps = 1;
+  #settings: RunSettings = { steps: 1 };
   readonly #spec: ProgressSpec<View>;
   readonly #charts: Chart[] = [];
   /** Of late: when in training time, and how many items by then. */
@@ -42,20 +42,24 @@ export class Progress<View> {
     if (!spec) return;
     setTimeout(() => {
       const made = chart(find('charts'), spec);
-      made.setSteps(this.steps);
+      made.begin(this.#settings);
       made.draw(this.curves);
       this.#charts.push(made);
       this.#makeCharts();
     });
   }
 
-  /** Empty, or with what a run has been through, for a run of so many steps. */
-  clear(steps: number, curves = new Curves()): void {
+  get steps(): number {
+    return this.#settings.steps;
+  }
+
+  /** Empty, or with what a run has been through, for a run of these settings. */
+  clear(settings: RunSettings, curves = new Curves()): void {
     cancelAnimationFrame(this.#frame);
-    [this.curves, this.steps, this.#late, this.#frame] = [curves, steps, [], 0];
-    this.#told = Math.floor((10 * curves.step) / steps);
+    [this.curves, this.#settings, this.#late, this.#frame] = [curves, settings, [], 0];
+    this.#told = Math.floor((10 * curves.step) / settings.steps);
     this.#view = undefined;
-    for (const each of this.#charts) each.setSteps(steps);
+    for (const each of this.#charts) each.begin(settings);
     show('rate', '–');
     this.draw();
   }

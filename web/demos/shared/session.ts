@@ -112,6 +112,7 @@ export class Session<R extends Rules = Rules, View = unknown, Answers extends An
     this.#curves = Object.fromEntries(
       Object.entries(history.curves).map(([name, points]) => [name, points.map(([x, y]) => [x, y])]),
     );
+    this.training.renewed?.(this.step);
   }
 
   /** The network as a safetensors file. */
@@ -124,6 +125,7 @@ export class Session<R extends Rules = Rules, View = unknown, Answers extends An
     const state = await load(file);
     try {
       this.training.net.loadStateDict(state);
+      this.training.renewed?.(this.step);
     } finally {
       for (const tensor of Object.values(state)) tensor.dispose();
     }

@@ -27,7 +27,8 @@ export interface Step {
 export interface Measure {
   /** Its number, in the unit of the target. */
   readonly value: number;
-  readonly reached: boolean;
+  /** Undefined: there is no target. */
+  readonly reached: boolean | undefined;
   /** One sentence for a person. */
   readonly text: string;
 }
@@ -44,6 +45,11 @@ export interface Training<View, Answers> {
   look(): View;
   /** Holds what was learnt against the task's target; asked once, after the last step. */
   measure(): Promise<Measure>;
+  /**
+   * The network has got other weights, a file's or those of a run that was kept and had taken `step` steps: what was
+   * computed with the old ones holds no more.
+   */
+  renewed?(step: number): void;
   /** What the page may ask between two steps and after the last, by name: one argument, an answer that can be cloned. */
   readonly answers: Answers;
   dispose(): void;

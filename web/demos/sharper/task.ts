@@ -73,8 +73,6 @@ export class Sharper implements Training<SharperView, SharperAnswers> {
   #crops: Crops | undefined;
   #step = 0;
   #view: SharperView | undefined;
-  /** A weight as the last step left it: another one came from elsewhere. */
-  #known = NaN;
 
   /** @param photos in colours, [1, 3, H, W] each; the first is held back */
   constructor([held, ...photos]: readonly Tensor[], settings: Settings<SharperRules>) {
@@ -99,7 +97,6 @@ export class Sharper implements Training<SharperView, SharperAnswers> {
       return this.#optimizer.minimize(() => mseLoss(this.net.call(small), large), { clipNorm: 1 });
     });
     this.#step = step;
-    this.#known = this.#weight();
     if (step % judgeEvery !== 0 && step !== this.#settings.steps) return { loss, items: batch };
     const { network, cubic } = this.#judge().held;
     const curves = { psnr: network.psnr, cubicPsnr: cubic.psnr, ssim: network.ssim, cubicSsim: cubic.ssim };
@@ -119,14 +116,9 @@ export class Sharper implements Training<SharperView, SharperAnswers> {
     return this.#crops;
   }
 
-  #weight(): number {
-    return scope(() => this.net.last.bias?.sum().item() ?? 0);
-  }
-
   #judge(): SharperView {
     const { luma: grey, colours, cubic } = this.#held;
     const own = this.#own.judging;
-    this.#known = this.#weight();
     this.#view = noGrad(() =>
       scope((): SharperView => {
         const rest = this.net.rest(grey.small);
@@ -171,8 +163,13 @@ export class Sharper implements Training<SharperView, SharperAnswers> {
     );
   }
 
+  renewed(step: number): void {
+    this.#step = step;
+    this.#view = undefined;
+  }
+
   look(): SharperView {
-    return this.#view && this.#known === this.#weight() ? this.#view : this.#judge();
+    return this.#view ?? this.#judge();
   }
 
   // eslint-disable-next-line @typescript-eslint/require-await -- other tasks await their data
