@@ -23,10 +23,10 @@ async function ready(mode) {
 }
 
 for (const [mode, reached, chart, part] of [
-  ['gradient', 'false', 'picture: PSNR (dB)', 'pictures'],
-  ['laplacian', 'no target', 'picture: PSNR (dB)', 'pictures'],
-  ['heat', 'false', 'equation: relative error', 'equation'],
-  ['wave', 'no target', 'equation: relative error', 'equation'],
+  ['gradient', 'false', 'PSNR (dB)', 'pictures'],
+  ['laplacian', 'no target', 'PSNR (dB)', 'pictures'],
+  ['heat', 'false', 'relative error', 'equation'],
+  ['wave', 'no target', 'relative error', 'equation'],
 ]) {
   test(`${mode}: its own charts and drawings; what has no target reached none`, async () => {
     const opened = await ready(mode);

@@ -21,7 +21,7 @@ const demo = mountDemo<GptRules, GptView, GptAnswers>({
   worker: () => new Worker(new URL('worker.js', import.meta.url), { type: 'module' }),
   charts: [
     {
-      title: 'loss (nats a character)',
+      title: 'nats a character',
       curves: { loss: 'training', heldOut: 'text it never trains on' },
       range: [1.4, 3.4],
     },

@@ -18,14 +18,14 @@ const demo = mountDemo<GradientsRules, GradientsView, GradientsAnswers>({
   charts: [
     { title: 'loss (share missed)', curves: { loss: 'loss' }, range: [0, 1] },
     {
-      title: 'picture: PSNR (dB)',
+      title: 'PSNR (dB)',
       curves: { psnr: 'PSNR' },
       range: [10, 32],
       text: (v) => v.toFixed(1),
       when: ({ mode }) => mode === 'gradient' || mode === 'laplacian',
     },
     {
-      title: 'equation: relative error',
+      title: 'relative error',
       curves: { error: 'error' },
       range: [0, 0.5],
       text: (v) => `${(100 * v).toFixed(1)} %`,

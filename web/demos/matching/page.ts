@@ -24,7 +24,7 @@ const demo = mountDemo<MatchingRules, MatchingView, MatchingAnswers>({
   charts: [
     { title: 'loss (cross-entropy)', curves: { loss: 'loss' } },
     {
-      title: 'matched within one cell',
+      title: 'right matches',
       curves: { consensus: '4-D consensus', plain: 'features alone' },
       range: [0, 1],
       text: percent,
@@ -70,8 +70,9 @@ function paint(id: string, matches: readonly Match[]): void {
     context.drawImage(picture(view), i * (size + gap), 0, size, size);
   });
   const wrongOnly = find<HTMLInputElement>('only-wrong').checked;
-  for (const { from, found, right } of matches) {
-    if (from % every !== 0 || (wrongOnly && right)) continue;
+  const drawn = matches.filter(({ from, right }) => from % every === 0 && !(wrongOnly && right));
+  // The right ones on top.
+  for (const { from, found, right } of drawn.sort((a, b) => Number(a.right) - Number(b.right))) {
     const [x, y] = middle(from);
     const [u, v] = middle(found);
     line(context, x, y, u + size + gap, v, right);
@@ -80,9 +81,10 @@ function paint(id: string, matches: readonly Match[]): void {
 
 function line(c: CanvasRenderingContext2D, x: number, y: number, u: number, v: number, right: boolean): void {
   c.setLineDash(right ? [] : [9, 7]);
-  const strokes = [[4.5, '#000c'] as const, [2.2, right ? colours.right : colours.wrong] as const];
-  for (const [width, stroke] of strokes) {
-    c.lineWidth = width;
+  const width = right ? 4 : 2.5;
+  const strokes = [[width + 2, '#000c'] as const, [width, right ? colours.right : colours.wrong] as const];
+  for (const [thick, stroke] of strokes) {
+    c.lineWidth = thick;
     c.strokeStyle = stroke;
     c.beginPath();
     c.moveTo(x, y);

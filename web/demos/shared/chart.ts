@@ -1,7 +1,7 @@
 // Curves over training steps. Colours come from the style sheet, so they follow the theme. Knows nothing of training.
 
 import uPlot from 'uplot';
-import type { Curve, Curves } from './curves.js';
+import { type Curve, type Curves, isNoisy } from './curves.js';
 import { readable } from './dom.js';
 
 /** What a chart knows of the run that it shows. */
@@ -29,8 +29,6 @@ export interface Chart {
 
 // Points drawn of a curve; a screen has no more columns for them.
 const mostPoints = 1200;
-// A curve with a value this often (in steps) is noise around its course: both are drawn.
-const dense = 4;
 
 const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name);
 const height = (width: number): number => Math.round(Math.max(190, Math.min(280, width * 0.5)));
@@ -44,7 +42,7 @@ export function chart(place: HTMLElement, spec: ChartSpec): Chart {
   place.append(frame);
   const { text = readable } = spec;
   const names = Object.keys(spec.curves);
-  const axis = (label: string, size: number): uPlot.Axis => ({
+  const axis = (label: string, size: NonNullable<uPlot.Axis['size']>): uPlot.Axis => ({
     label,
     size,
     labelSize: 24,
@@ -95,7 +93,7 @@ export function chart(place: HTMLElement, spec: ChartSpec): Chart {
           },
         },
       },
-      axes: [axis('training step', 32), axis(spec.title, 48)],
+      axes: [axis('training step', 32), axis(spec.title, widthOf)],
       // Dragging would zoom, and the next step would zoom back.
       cursor: { drag: { x: false, y: false } },
       series: [{ label: 'step', value }, ...series],
@@ -126,12 +124,18 @@ export function chart(place: HTMLElement, spec: ChartSpec): Chart {
   };
 }
 
+/** Pixels that the marks beside an axis take. */
+const widthOf = (_plot: uPlot, marks: readonly string[] | null): number =>
+  Math.max(48, 18 + 8 * Math.max(0, ...(marks ?? []).map(({ length }) => length)));
+
 /** Steps, and of each curve the values (where they are noisy) and the course; as many points as can be seen. */
 function aligned(curves: readonly Curve[], step: number): uPlot.AlignedData {
   const every = Math.max(1, Math.ceil(step / mostPoints));
   const xs = Array.from({ length: Math.ceil(step / every) }, (_, i) => Math.min(step, (i + 1) * every));
-  const columns = curves.flatMap(({ steps, values, smooth }) => {
-    const noisy = steps.length > 8 && steps.length * dense > (steps.at(-1) ?? 0);
+  const columns = curves.flatMap((curve) => {
+    const { steps, values, smooth } = curve;
+    // Of noise, both it and its course are drawn.
+    const noisy = isNoisy(curve);
     const course = noisy ? smooth : values;
     let next = 0;
     const raw: (number | null)[] = [];

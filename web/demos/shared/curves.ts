@@ -11,6 +11,13 @@ export interface Curve {
   readonly smooth: number[];
 }
 
+// A curve with a value this often (in steps) is noise around its course.
+const dense = 4;
+
+/** Whether its smoothed course tells more of it than its last value. */
+export const isNoisy = ({ steps }: Curve): boolean =>
+  steps.length > 8 && steps.length * dense > (steps.at(-1) ?? 0);
+
 const empty = (): Curve => ({ steps: [], values: [], smooth: [] });
 
 export class Curves {

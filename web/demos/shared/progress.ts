@@ -2,7 +2,7 @@
 // drawing.
 
 import { type Chart, type ChartSpec, type RunSettings, chart } from './chart.js';
-import { Curves } from './curves.js';
+import { Curves, isNoisy } from './curves.js';
 import { find, readable, show } from './dom.js';
 import type { Report } from './protocol.js';
 
@@ -118,19 +118,20 @@ export class Progress<View> {
     show('summary', `Step ${this.curves.step} of ${this.steps}: ${this.sofar()}.`);
   }
 
-  /** "loss 0.213, down from 2.31; accuracy 0.97" */
+  /** "loss 0.213, down from 2.31 at the first step; PSNR (dB): network 31.01, cubic 29.49" */
   sofar(): string {
     return this.#spec.charts
-      .flatMap(({ curves, text = readable }) =>
-        Object.entries(curves).flatMap(([name, label]) => {
-          const { values, smooth } = this.curves.of(name);
-          const [first, last] = [values[0], smooth.at(-1)];
+      .flatMap(({ title, curves, text = readable }) => {
+        const said = Object.entries(curves).flatMap(([name, label]) => {
+          const curve = this.curves.of(name);
+          const [first, last] = [curve.values[0], (isNoisy(curve) ? curve.smooth : curve.values).at(-1)];
           if (first === undefined || last === undefined) return [];
-          if (name !== 'loss') return [`${label} ${text(values.length > 20 ? last : (values.at(-1) ?? 0))}`];
+          if (name !== 'loss') return [`${label} ${text(last)}`];
           const way = last < first ? 'down' : 'up';
           return [`${label} ${text(last)}, ${way} from ${text(first)} at the first step`];
-        }),
-      )
+        });
+        return said.length > 1 ? [`${title}: ${said.join(', ')}`] : said;
+      })
       .join('; ');
   }
 }
