@@ -3,35 +3,12 @@
 // them in demos_hardship.test.mjs, full trainings are in tests/trainings, other browsers in tests/browsers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import axe from 'axe-core';
 import { inNode, names, queryOf, shown } from '../browsers/support/demos.mjs';
 import { close, held, inState, longTasks, stepOf } from './support/demo_page.mjs';
 import { demoSite } from './support/demo_site.mjs';
+import { looksRight } from './support/looks.mjs';
 
 const site = demoSite();
-
-/** What axe finds of weight in the page as it is. */
-async function findings(page) {
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate(() => globalThis.axe.run());
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`);
-}
-
-/** In light and dark, on a desk and on a phone, where nothing may reach beyond the edge. */
-async function looksRight(page) {
-  for (const [width, height] of [
-    [1280, 900],
-    [390, 844],
-  ])
-    for (const colorScheme of ['light', 'dark']) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height });
-      assert.deepEqual(await findings(page), [], `${colorScheme}, ${width} wide`);
-      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
-    }
-}
 
 test('the list of demos', async () => {
   const opened = await site.open(`/`);

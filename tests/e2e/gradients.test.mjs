@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { close, inState, redrawn, seen } from './support/demo_page.mjs';
 import { demoSite } from './support/demo_site.mjs';
+import { looksRight } from './support/looks.mjs';
 
 const site = demoSite();
 const photograph = fileURLToPath(new URL('../../web/demos/data/photos/chelsea.png', import.meta.url));
@@ -77,6 +78,7 @@ test('a start that was drawn is solved; the time is moved by keyboard', async ()
   await redrawn(page, exact, before);
   const drawn = await seen(page, exact);
   assert.equal(await seen(page, network), drawn, 'at the start the network has what was drawn');
+  await looksRight(page);
   await page.focus('#time');
   await page.keyboard.press('End');
   assert.equal(await page.textContent('#time-text'), '1.00');

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { close, inState, redrawn, seen } from './support/demo_page.mjs';
 import { demoSite } from './support/demo_site.mjs';
+import { looksRight } from './support/looks.mjs';
 
 const site = demoSite();
 const map = '#own .map canvas';
@@ -47,6 +48,7 @@ test('a line of one’s own: typed, then drawn by keyboard, is read; cleared, no
   await page.focus('.pad');
   for (const key of [' ', ...Array(8).fill('ArrowDown'), ' ']) await page.keyboard.press(key);
   await redrawn(page, map, before);
+  await looksRight(page);
   await page.click('#clear');
   await page.waitForFunction(() => /^Nothing/.test(document.querySelector('#own-text').textContent));
   assert.equal(await page.isVisible(map), false);

@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { close, inState, seen } from './support/demo_page.mjs';
 import { demoSite } from './support/demo_site.mjs';
+import { looksRight } from './support/looks.mjs';
 
 const site = demoSite();
 const photograph = new URL('../../web/demos/data/photos/chelsea.png', import.meta.url);
@@ -91,6 +92,7 @@ test('a photograph that is dropped is doubled, saved, trained on and judged, and
   assert.equal(png.subarray(1, 4).toString(), 'PNG');
   assert.deepEqual([png.readUInt32BE(16), png.readUInt32BE(20)], [902, 600]);
 
+  await looksRight(page);
   await page.click('#train');
   await page.waitForSelector('#own-judged:not(:empty)');
   const withIt = await trained(page);
