@@ -17,16 +17,16 @@ test('the list of demos', async () => {
 });
 
 for (const name of names) {
-  let node;
+  let known;
+  const node = () => (known ??= inNode(name));
   test(`${name}, isolated: threads, with Node's losses and weights and no long task`, async () => {
-    node = await inNode(name);
+    const expected = { error: '', variant: 'threads', reason: 'ok', ...(await node()) };
     const opened = await site.open(`/plain/empty.html`);
     const { page } = opened;
     const long = await longTasks(site.browser, page, async () => {
       // One thread, so that a core is free for the page.
       await page.goto(`${site.base}/${name}/${queryOf(name, { threads: 1 })}`);
-      const run = await page.evaluate(shown);
-      assert.deepEqual(run, { error: '', variant: 'threads', reason: 'ok', ...node });
+      assert.deepEqual(await page.evaluate(shown), expected);
     });
     assert.deepEqual(long, []);
     await looksRight(page);
@@ -41,7 +41,7 @@ for (const name of names) {
     assert.equal(await stepOf(page), step, 'a paused run stands still');
     await page.reload();
     const run = await page.evaluate(shown);
-    assert.deepEqual(run, { error: '', variant: 'single', reason: 'not-isolated', ...node });
+    assert.deepEqual(run, { error: '', variant: 'single', reason: 'not-isolated', ...(await node()) });
     await close(opened);
   });
 
