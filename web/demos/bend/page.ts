@@ -21,7 +21,7 @@ const demo = mountDemo<BendRules, BendView, BendAnswers>({
   charts: [
     { title: 'loss (cross-entropy)', curves: { loss: 'deformable', plain: 'plain' }, range: [0, 0.5] },
     {
-      title: 'digits read right',
+      title: 'right, of 500 digits',
       curves: { right: 'deformable', plainRight: 'plain' },
       range: [0.8, 1],
       text: percent,
