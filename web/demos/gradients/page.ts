@@ -1,5 +1,6 @@
 // A picture from its gradients: draws what is asked for and what is learnt, plays solutions, takes what the visitor gives.
 
+import { bitmapOf } from '../shared/bitmap.js';
 import { find, show } from '../shared/dom.js';
 import { pad } from '../shared/pad.js';
 import { mountDemo } from '../shared/page.js';
@@ -78,14 +79,14 @@ file.addEventListener('change', () => {
     squared(chosen)
       .then((pixels) => give('picture', pixels))
       .catch((error: unknown) => {
-        demo.fail(error);
+        demo.complain(error);
       });
 });
 find('no-file').addEventListener('click', () => void give('picture', null));
 
 /** The middle of a picture, grey, 64 x 64 bytes. */
 async function squared(picture: Blob): Promise<Uint8Array> {
-  const bitmap = await createImageBitmap(picture);
+  const bitmap = await bitmapOf(picture, facts.name);
   const { width, height } = bitmap;
   const size = Math.min(width, height);
   const canvas = new OffscreenCanvas(side, side);

@@ -20,6 +20,8 @@ const byCode: Record<string, string> = {
     'These are another network’s weights. Nothing was changed. Load a file that this page has saved.',
   format:
     'This is no safetensors file, or a damaged one. Nothing was changed. Load a file that this page has saved.',
+  picture:
+    'Nothing was changed. Choose a picture of a kind that this browser shows, such as PNG, JPEG or WebP.',
   'no-run': 'Press Start first.',
 };
 

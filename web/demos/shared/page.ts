@@ -44,8 +44,8 @@ export interface Demo<R extends Rules, Answers extends Answering> {
   ): Promise<Awaited<ReturnType<Answers[K]>> | undefined>;
   /** Hands the task something of the visitor's, `given/NAME` among its data, or takes it back; ends the run and resets. */
   give(name: string, bytes: Uint8Array | null): Promise<void>;
-  /** Shows an error of the page's own, with advice by its code. */
-  fail(error: unknown): void;
+  /** Shows an error that harms no run, with advice by its code. */
+  complain(error: unknown): void;
 }
 
 const labels: Record<State, string> = {
@@ -116,7 +116,7 @@ class Page<R extends Rules, View, Answers extends Answering> implements Demo<R, 
     try {
       return await this.#running.ask({ name, argument });
     } catch (error) {
-      if ((error as Partial<OmnigradError>).code !== 'cancelled') this.#complain(error);
+      if ((error as Partial<OmnigradError>).code !== 'cancelled') this.complain(error);
       return undefined;
     }
   }
@@ -129,7 +129,7 @@ class Page<R extends Rules, View, Answers extends Answering> implements Demo<R, 
   }
 
   readonly fail = (error: unknown): void => {
-    this.#complain(error);
+    this.complain(error);
     const { step } = this.#progress.curves;
     show('summary', `Stopped by an error${step > 0 ? `, after step ${step}` : ''}.`);
     if (find('variant').textContent === '–') show('reason', 'No build is running.');
@@ -139,7 +139,7 @@ class Page<R extends Rules, View, Answers extends Answering> implements Demo<R, 
     void this.#offerKept(copy);
   };
 
-  #complain(error: unknown): void {
+  complain(error: unknown): void {
     const { code = 'unknown', message = String(error) } = error as Partial<OmnigradError>;
     this.#tell(code, message);
   }
@@ -376,7 +376,7 @@ class Page<R extends Rules, View, Answers extends Answering> implements Demo<R, 
         find('measure').hidden = true; // it was of other weights
       },
       failed: (error) => {
-        this.#complain(error);
+        this.complain(error);
       },
     });
   }

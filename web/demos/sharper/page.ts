@@ -161,7 +161,7 @@ async function save(): Promise<void> {
 }
 
 const failed = (error: unknown): void => {
-  demo.fail(error);
+  demo.complain(error);
 };
 const on = (id: string, work: () => Promise<void>): void => {
   find(id).addEventListener('click', () => {

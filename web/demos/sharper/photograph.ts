@@ -1,8 +1,8 @@
 // The visitor's photograph: opened, cut into tiles, and put together again. It leaves the page only for its worker.
 
-import { OmnigradError } from 'omnigrad';
+import { bitmapOf } from '../shared/bitmap.js';
 import type { Compared } from './compare.js';
-import { margin } from './facts.js';
+import { facts, margin } from './facts.js';
 import type { Pixels } from './own.js';
 
 export interface Opened {
@@ -21,10 +21,7 @@ const tile = 128;
 
 /** @throws Error if the browser cannot read it */
 export async function opened(file: Blob): Promise<Opened> {
-  const bitmap = await createImageBitmap(file).catch((cause: unknown) => {
-    const text = 'sharper: the browser cannot read this file as a picture';
-    throw new OmnigradError(text, { op: 'sharper', code: 'picture', cause });
-  });
+  const bitmap = await bitmapOf(file, facts.name);
   const was = `${bitmap.width} x ${bitmap.height}`;
   const scale = Math.min(1, Math.sqrt(most / (bitmap.width * bitmap.height)));
   const [width, height] = [bitmap.width, bitmap.height].map((size) => Math.max(8, Math.floor(scale * size))) as [number, number]; // prettier-ignore
