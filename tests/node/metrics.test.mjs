@@ -245,3 +245,25 @@ test('metrics hold no tensors', () => {
   });
   assert.equal(held(), before);
 });
+
+test('as many classes as words: counts grow with the classes, not with their square', () => {
+  const numClasses = 50_000;
+  const [found, labels] = [
+    [7, 49_999, 0, 7],
+    [7, 49_999, 1, 8],
+  ];
+  near(value(new m.Accuracy({ numClasses }), found, labels), 0.5);
+  near(value(new m.Precision({ numClasses, average: 'micro' }), found, labels), 0.5);
+  near(value(new m.Recall({ numClasses }), found, labels), 2 / 5); // of the five classes that were met
+});
+
+test('a count of classes, or a window, that no memory holds is refused', () => {
+  for (const [make, pattern] of [
+    [() => new m.Accuracy({ numClasses: 1e9 }), /Accuracy: numClasses is 1000000000; .* from 2 to 1000000/],
+    [() => new m.F1Score({ numClasses: 1e9 }), /F1Score: numClasses .* from 2 to 1000000/],
+    [() => new m.AUROC({ numClasses: 1e9 }), /AUROC: numClasses .* from 2 to 1000000/],
+    [() => new m.ConfusionMatrix({ numClasses: 1e5 }), /ConfusionMatrix: numClasses .* from 2 to 10000/],
+    [() => new m.StructuralSimilarityIndexMeasure({ kernelSize: 1e9 + 1 }), /an odd number from 1 to 999/],
+  ])
+    assert.throws(make, (error) => og.OmnigradError.is(error) && pattern.test(error.message));
+});

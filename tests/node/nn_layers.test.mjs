@@ -78,6 +78,13 @@ for (const row of layers) {
       layer.dispose();
     });
 
+    test('made and disposed, it leaves nothing', () => {
+      row.make().dispose(); // what the row gives its layers stays
+      const { tensors } = og.memory();
+      row.make().dispose();
+      assert.equal(og.memory().tensors, tensors);
+    });
+
     test('float64', () => {
       og.scope(() => {
         const layer = row.make().to('float64');

@@ -175,3 +175,47 @@ test('channel shuffle, upsampling, parameters by name', () => {
     /ModuleDict: modules hold an object of Linear/,
   );
 });
+
+test("a factor for each axis: PyTorch's values", () => {
+  const x = og.tensor(
+    Float64Array.from({ length: 12 }, (_, i) => i ** 2 / 10),
+    { shape: [1, 1, 3, 4], requiresGrad: true },
+  );
+  const expected = {
+    nearest: [0, 0.1, 0, 0.1, 1.6, 2.5, 6.4, 8.1],
+    bilinear: [0.03333, 0.4, 0.96667, 2, 2.74444, 4.66667, 6.12222, 8.93333],
+    bicubic: [-0.14208, 0.12222, 0.44907, 1.4, 2.69777, 4.7963, 6.14235, 9.13704],
+  };
+  for (const [mode, values] of Object.entries(expected)) {
+    const y = new nn.Upsample({ scaleFactor: [1.5, 0.6], mode }).call(x);
+    assert.deepEqual(y.shape, [1, 1, 4, 2]);
+    y.reshape([-1])
+      .tolist()
+      .forEach((found, i) => {
+        assert.ok(Math.abs(found - values[i]) < 6e-6, `${mode}: ${found} against ${values[i]}`);
+      });
+    // Resizing is linear: its gradient is its adjoint.
+    const [direction, weight] = [
+      og.randn(x.shape, { dtype: 'float64' }),
+      og.randn(y.shape, { dtype: 'float64' }),
+    ];
+    const layer = new nn.Interpolate({ scaleFactor: [1.5, 0.6], mode });
+    const [gradient] = og.grad(layer.call(x).mul(weight).sum(), [x]);
+    const [there, back] = [layer.call(direction).mul(weight), gradient.mul(direction)];
+    assert.ok(Math.abs(there.sum().item() - back.sum().item()) < 1e-12, mode);
+  }
+  const z = og.randn([2, 3, 4, 5, 6]);
+  for (const mode of ['nearest-exact', 'trilinear', 'lanczos3']) {
+    const [all, each] = [1.7, [1.7, 1.7, 1.7]].map((scaleFactor) =>
+      new nn.Upsample({ scaleFactor, mode }).call(z),
+    );
+    assert.deepEqual(each.shape, all.shape);
+    assert.ok(each.sub(all).abs().amax().item() < 1e-5, mode);
+  }
+  assert.deepEqual(
+    new nn.UpsamplingNearest2d({ scaleFactor: [2, 3] }).call(og.ones([0, 2, 4, 5])).shape,
+    [0, 2, 8, 15],
+  );
+  refuses(() => new nn.Upsample({ scaleFactor: [2, 2] }).call(z), 'shape', /each with a factor/);
+  refuses(() => new nn.Upsample({ scaleFactor: [2, 2, 2], mode: 'bilinear' }).call(z), 'shape', /2 axes/);
+});

@@ -64,6 +64,20 @@ const rows = [
   ['KeyValueCache', [{ fix: true }], /unknown option 'fix'; allowed: fixed/],
   ['Transformer', [{ layers: 2 }], /unknown option 'layers'; allowed: .*numEncoderLayers/],
   ['ModuleList', [3], /modules is 3; it must be a list of modules/],
+  ['LSTM', [1, 1, { numLayers: 1e9 }], /numLayers is 1000000000; it must be a whole number from 1 to 10000/],
+  ['RNN', [1, 1, { numLayers: 10_001 }], /numLayers is 10001/],
+  [
+    'TransformerEncoder',
+    [() => new nn.TransformerEncoderLayer(2, 1), 1e9],
+    /numLayers is 1000000000; it must be a whole number from 1 to 10000/,
+  ],
+  ['TransformerDecoder', [() => new nn.TransformerDecoderLayer(2, 1), 1e9], /numLayers is 1000000000/],
+  ['Transformer', [{ numDecoderLayers: 1e9 }], /numDecoderLayers is 1000000000/],
+  ['MultiheadAttention', [16, 1e9], /numHeads is 1000000000; it must divide embedDim, which is 16/],
+  ['ConvNd', [1e9, 1, 1, 3], /rank is 1000000000; it must be a whole number from 1 to 14/],
+  ['ConvTransposeNd', [15, 1, 1, 1], /rank is 15; it must be a whole number from 1 to 14/],
+  ['Upsample', [{ scaleFactor: [2, 0] }], /scaleFactor is \[2, 0\]; it must be a number above 0, or a list/],
+  ['Upsample', [{ scaleFactor: [2, 2], size: 4 }], /needs either size or scaleFactor, not both/],
   ['ParameterList', [[3]], /tensor 0 is 3; it must be a Tensor/],
 ];
 
@@ -87,6 +101,28 @@ test('a refused layer leaves nothing behind', () => {
   const { tensors } = og.memory();
   for (const [name, args] of rows) assert.throws(() => new nn[name](...args));
   assert.equal(og.memory().tensors, tensors);
+});
+
+describe('what memory ends before', () => {
+  const held = () => og.memory().tensors;
+  test('a stack of layers names the one that did not fit, and frees those that did', () => {
+    const before = held();
+    const size = (layer) => (layer < 3 ? 8 : 1e6);
+    assert.throws(() => new nn.TransformerEncoder((i) => new nn.TransformerEncoderLayer(size(i), 2), 1000), {
+      code: 'memory',
+      op: 'TransformerEncoder',
+      message: /^TransformerEncoder: layer 3 of 1000: \w+: out of memory/,
+    });
+    assert.throws(() => new nn.LSTM(1e9, 1e3, { numLayers: 9 }), {
+      code: 'memory',
+      op: 'LSTM',
+      message: /^LSTM: layer 0 of 9: uniform: out of memory/,
+    });
+    assert.equal(held(), before);
+  });
+  test('a table of positions', () => {
+    assert.throws(() => new nn.PositionalEncoding(1e9), { code: 'memory' });
+  });
 });
 
 test("MultiLabelMarginLoss is PyTorch's formula", () => {

@@ -22,6 +22,8 @@ const kinds = [
   ['Lion', {}],
   ['Adan', {}],
   ['Muon', {}],
+  ['Rprop', { lr: 0.05, stepSizes: [1e-4, 1] }],
+  ['ASGD', { lambd: 0.1, t0: 2 }],
   ['LBFGS', { lineSearchFn: 'strongWolfe', maxIter: 3 }],
 ];
 

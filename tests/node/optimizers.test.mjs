@@ -71,6 +71,51 @@ describe('formulas', () => {
     const p = leaf(start);
     close(run(new optim.Adagrad([p], { lr: 0.1, lrDecay: 0.2, initialAccumulatorValue: 0.5 }), p), expected);
   });
+  test('Rprop keeps its sizes within their bounds, and takes no step where the sign turned', () => {
+    const [etas, stepSizes] = [
+      [0.5, 3],
+      [0.09, 0.5],
+    ];
+    const expected = start.map((p, i) => {
+      let [before, size] = [0, 0.1];
+      for (const row of grads) {
+        const turn = -row[i] * before;
+        size = Math.min(Math.max(size * (turn > 0 ? etas[1] : turn < 0 ? etas[0] : 1), 0.09), 0.5);
+        before = turn < 0 ? 0 : -row[i];
+        p -= Math.sign(before) * size;
+      }
+      return p;
+    });
+    const p = leaf(start);
+    const optimizer = new optim.Rprop([p], { lr: 0.1, etas, stepSizes, maximize: true });
+    close(run(optimizer, p), expected);
+    assert.throws(() => new optim.Rprop([p], { etas: [1.2, 0.5] }), /Rprop: etas is \[1\.2, 0\.5\]/);
+    assert.throws(() => new optim.Rprop([p], { stepSizes: [1, 0.5] }), /least not above largest/);
+  });
+  test('ASGD keeps the mean of the parameters after t0', () => {
+    const [lr, lambd, alpha, t0] = [0.1, 0.3, 0.6, 1];
+    const means = [];
+    const expected = start.map((p, i) => {
+      let mean = 0;
+      grads.forEach((row, t) => {
+        const rate = lr / (1 + lambd * lr * t) ** alpha;
+        p = p * (1 - lambd * rate) - rate * row[i];
+        mean += (p - mean) / Math.max(1, t - t0);
+      });
+      means.push(mean);
+      return p;
+    });
+    const p = leaf(start);
+    const more = [0.25, 1, -1];
+    const optimizer = new optim.ASGD([p], { lr, lambd, alpha, t0 });
+    close(run(optimizer, p), expected);
+    close(optimizer.stateDict().state[0].ax.tolist(), means);
+    // The fourth step is the first whose mean is of two.
+    p.grad = og.tensor(more, { dtype: 'float64' });
+    optimizer.step();
+    const joined = p.tolist().map((x, i) => (x + means[i]) / 2);
+    close(optimizer.stateDict().state[0].ax.tolist(), joined);
+  });
   test('Muon steps along orthogonal directions, and refuses vectors', () => {
     const p = og.zeros([4, 2], { dtype: 'float64', requiresGrad: true });
     p.grad = og.tensor([3, 1, 0, 2, 1, 1, -2, 5], { shape: [4, 2], dtype: 'float64' });
@@ -118,6 +163,8 @@ describe('groups and state', () => {
       'Lion',
       'Adan',
       'Muon',
+      'Rprop',
+      'ASGD',
     ],
     'LBFGS',
   ];
@@ -248,6 +295,23 @@ describe('schedules', () => {
       rates((o) => new optim.NoamLR(o, { modelSize: 16, warmup: 3 }), 5),
       [1, 2, 3, 4, 5].map(noam),
     );
+  });
+  test('a factor a step, also back to an earlier one', () => {
+    const factor = (t) => [NaN, 0.5, 3, 1, 0.1][t];
+    const schedules = [];
+    const make = (o) => {
+      schedules.push(new optim.MultiplicativeLR(o, { lrLambda: factor }));
+      return schedules[0];
+    };
+    close(rates(make, 4), [1, 0.5, 1.5, 1.5]);
+    const [one] = schedules;
+    close(one.getLastLr(), [0.15]);
+    one.loadStateDict({ step: 2, baseLrs: [10] });
+    close(one.getLastLr(), [15]);
+    const two = new optim.SGD([{ params: [leaf([0])] }, { params: [leaf([0])] }], { lr: 1 });
+    const apart = new optim.MultiplicativeLR(two, { lrLambda: [() => 0.5, () => 2] });
+    for (let i = 0; i < 3; i++) apart.step();
+    assert.deepEqual(apart.getLastLr(), [0.125, 8]);
   });
   test('one after another', () => {
     const make = (o) =>

@@ -290,6 +290,9 @@ NETS = {
     "rare": (Rare, [single(3, 4, 9, 7), torch.rand(3, 4, 2).float().double(), torch.tensor([2, 5, 1, 2, 8, 2, 2]),
                     torch.tensor([0, 3, 5, 7]), torch.tensor([1, 11, 4])],
              [single(3, 13)], lambda y, t: (y * t).mean(), torch.optim.Adam, {"lr": 0.01}),
+    "signs": (MLP, [single(5, 6)], [labels(3, 5)], F.cross_entropy, torch.optim.Rprop, {"lr": 0.05}),
+    "averaged": (MLP, [single(5, 6)], [labels(3, 5)], F.cross_entropy,
+                 torch.optim.ASGD, {"lr": 0.1, "lambd": 0.2, "t0": 3, "weight_decay": 0.01}),
 }
 
 

@@ -224,4 +224,6 @@ export const nets = {
   translator: [() => new Translator(), og.mseLoss],
   critic: [() => new Critic(), (y, t) => y.mul(t).mean()],
   rare: [() => new Rare(), (y, t) => y.mul(t).mean()],
+  signs: [mlp, og.crossEntropy],
+  averaged: [mlp, og.crossEntropy],
 };

@@ -45,9 +45,9 @@ export const share: Rule = { text: 'a number from 0 to 1', test: (v) => isNumber
 
 export const number: Rule = { text: 'a number', test: isNumber };
 export const integer: Rule = { text: 'a whole number', test: (v) => Number.isSafeInteger(v) };
-export const whole = (least = 0): Rule => ({
-  text: `a whole number from ${least}`,
-  test: (v) => Number.isSafeInteger(v) && (v as number) >= least,
+export const whole = (least = 0, most = Infinity): Rule => ({
+  text: `a whole number from ${least}${most === Infinity ? '' : ` to ${most}`}`,
+  test: (v) => Number.isSafeInteger(v) && (v as number) >= least && (v as number) <= most,
 });
 
 export const oneOf = (...values: readonly unknown[]): Rule => ({

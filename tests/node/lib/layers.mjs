@@ -3,6 +3,13 @@
 import * as og from 'omnigrad';
 import * as nn from 'omnigrad/nn';
 
+// What several layers of a row are given, made once.
+const once = (make) => {
+  let x;
+  return () => (x ??= og.keep(make()));
+};
+const six = once(() => og.rand([6]));
+const samples = [1, 2, 3].reduce((all, n) => ({ ...all, [n]: once(() => og.full([2, 4, n], 0.6)) }), {});
 const index = (high, ...shape) => og.randint(0, high, shape);
 const signs = (...shape) => og.randint(0, 2, shape, { dtype: 'float32' }).mul(2).sub(1);
 const share = (...shape) => og.uniform(shape, 0.1, 0.9);
@@ -101,7 +108,7 @@ export const layers = [
     row(
       `FractionalMaxPool${n}d`,
       // Windows at places of their own, since eval draws them too.
-      () => new nn[`FractionalMaxPool${n}d`](2, { outputRatio: 0.5, randomSamples: og.full([2, 4, n], 0.6) }),
+      () => new nn[`FractionalMaxPool${n}d`](2, { outputRatio: 0.5, randomSamples: samples[n]() }),
       [[2, 4, ...image[n]]],
       halved(n),
     ),
@@ -289,23 +296,18 @@ export const layers = [
     ],
     [],
   ),
-  row(
-    'CrossEntropyLoss',
-    () => new nn.CrossEntropyLoss({ weight: og.rand([6]) }),
-    [[4, 6], () => index(6, 4)],
-    [],
-  ),
+  row('CrossEntropyLoss', () => new nn.CrossEntropyLoss({ weight: six() }), [[4, 6], () => index(6, 4)], []),
   row(
     'AdaptiveLogSoftmaxWithLoss',
     () => new nn.AdaptiveLogSoftmaxWithLoss(6, 9, [2, 5], { divValue: 2 }),
     [[4, 6], () => og.tensor([0, 3, 8, 1], { dtype: 'int64' })],
     [4],
   ),
-  row('NLLLoss', () => new nn.NLLLoss({ weight: og.rand([6]) }), [[4, 6], () => index(6, 4)], []),
+  row('NLLLoss', () => new nn.NLLLoss({ weight: six() }), [[4, 6], () => index(6, 4)], []),
   row('BCELoss', () => new nn.BCELoss(), [() => leaf(share(4, 6)), () => share(4, 6)], []),
   row(
     'BCEWithLogitsLoss',
-    () => new nn.BCEWithLogitsLoss({ posWeight: og.rand([6]) }),
+    () => new nn.BCEWithLogitsLoss({ posWeight: six() }),
     [[4, 6], () => share(4, 6)],
     [],
   ),

@@ -19,7 +19,10 @@ export class AUROC<A extends 'macro' | 'weighted' | 'none' = 'macro'> implements
   #targets: number[] = [];
 
   constructor(options: { readonly numClasses?: number; readonly average?: A } = {}) {
-    checkOptions('AUROC', options, { numClasses: whole(2), average: oneOf('macro', 'weighted', 'none') });
+    checkOptions('AUROC', options, {
+      numClasses: whole(2, 1e6),
+      average: oneOf('macro', 'weighted', 'none'),
+    });
     this.#numClasses = options.numClasses;
     this.#average = options.average ?? 'macro';
     this.reset();

@@ -1,5 +1,5 @@
-// Predictions as class numbers, from scores, probabilities or labels; and the confusion matrix, of which accuracy,
-// precision, recall and F are all made.
+// Predictions as class numbers, from scores, probabilities or labels; what accuracy, precision, recall and F count of
+// them, which grows with the classes; and the confusion matrix, which grows with their square.
 
 import { failure } from '../errors.js';
 import { checkOptions, either, integer, number, oneOf, required, whole } from '../options.js';
@@ -17,7 +17,7 @@ export interface ClassOptions {
 }
 
 export const classRules = {
-  numClasses: required(whole(2)),
+  numClasses: required(whole(2, 1e6)),
   ignoreIndex: either(integer, oneOf(null)),
   threshold: number,
 };
@@ -28,39 +28,31 @@ export const classRules = {
  */
 export type Predictions = Values;
 
-/** Counts of target and predicted class. */
-export abstract class ClassMetric<Result> implements Metric<
-  [predicted: Predictions, target: Values],
-  Result
-> {
+/** Of what is counted of each sample by its target and predicted class. */
+abstract class LabelMetric<Result> implements Metric<[predicted: Predictions, target: Values], Result> {
   readonly #name: string;
   readonly #ignored: number | null;
   readonly #threshold: number;
   protected readonly numClasses: number;
-  /** Row: target; column: predicted. */
-  protected readonly counts: Float64Array;
 
   constructor(name: string, { numClasses, ignoreIndex = null, threshold = 0.5 }: ClassOptions) {
     this.#name = name;
     this.numClasses = numClasses;
     this.#ignored = ignoreIndex;
     this.#threshold = threshold;
-    this.counts = new Float64Array(numClasses * numClasses);
   }
 
   update(predicted: Predictions, target: Values): void {
     const wanted = valuesOf(this.#name, 'target', target);
     const given = this.#labels(predicted, wanted.shape);
     // Checked first: a batch counts as a whole or not at all.
-    const pairs: number[] = [];
+    const pairs: [label: number, found: number][] = [];
     for (let i = 0; i < wanted.data.length; i++) {
       const label = wanted.data[i] as number;
       if (label === this.#ignored) continue;
-      pairs.push(
-        this.#checked('target', label) * this.numClasses + this.#checked('predicted', given[i] as number),
-      );
+      pairs.push([this.#checked('target', label), this.#checked('predicted', given[i] as number)]);
     }
-    for (const pair of pairs) this.counts[pair] = (this.counts[pair] as number) + 1;
+    for (const pair of pairs) this.count(...pair);
   }
 
   #checked(what: string, label: number): number {
@@ -90,20 +82,35 @@ export abstract class ClassMetric<Result> implements Metric<
     return probabilities ? Array.from(data, (p) => (p >= this.#threshold ? 1 : 0)) : data;
   }
 
+  /** Adds a sample. */
+  protected abstract count(label: number, found: number): void;
   abstract compute(): Result;
+  abstract reset(): void;
+}
 
-  reset(): void {
-    this.counts.fill(0);
+/** Samples of a class: right ones, those predicted as it, those that are it. */
+export interface ClassCounts {
+  right: number;
+  predicted: number;
+  actual: number;
+}
+
+/** Of what is told by each class's counts. */
+export abstract class ClassMetric<Result> extends LabelMetric<Result> {
+  protected counts: ClassCounts[] = [];
+
+  constructor(name: string, options: ClassOptions) {
+    super(name, options);
+    this.reset();
   }
-
-  /** Of a class: right ones, those predicted as it, those that are it. */
-  protected classCounts(c: number): { right: number; predicted: number; actual: number } {
-    let [predicted, actual] = [0, 0];
-    for (let k = 0; k < this.numClasses; k++) {
-      predicted += this.counts[k * this.numClasses + c] as number;
-      actual += this.counts[c * this.numClasses + k] as number;
-    }
-    return { right: this.counts[c * (this.numClasses + 1)] as number, predicted, actual };
+  protected count(label: number, found: number): void {
+    const [is, was] = [this.counts[label], this.counts[found]] as [ClassCounts, ClassCounts];
+    is.actual++;
+    was.predicted++;
+    if (label === found) is.right++;
+  }
+  reset(): void {
+    this.counts = Array.from({ length: this.numClasses }, () => ({ right: 0, predicted: 0, actual: 0 }));
   }
 }
 
@@ -124,32 +131,50 @@ function largest(scores: ArrayLike<number>, n: number, classes: number, inner: n
 }
 
 /** How many samples of each class (row) were predicted as each (column). */
-export class ConfusionMatrix extends ClassMetric<number[][]> {
+export class ConfusionMatrix extends LabelMetric<number[][]> {
   readonly #normalize: 'true' | 'pred' | 'all' | null;
+  /** Row: target; column: predicted. */
+  readonly #counts: Float64Array;
 
   /** @param options.normalize shares of rows, of columns, or of all, in place of counts */
   constructor(options: ClassOptions & { readonly normalize?: 'true' | 'pred' | 'all' | null }) {
     checkOptions('ConfusionMatrix', options, {
       ...classRules,
+      numClasses: required(whole(2, 10_000)),
       normalize: oneOf('true', 'pred', 'all', null),
     });
     super('ConfusionMatrix', options);
     this.#normalize = options.normalize ?? null;
+    this.#counts = new Float64Array(this.numClasses * this.numClasses);
+  }
+
+  protected count(label: number, found: number): void {
+    const at = label * this.numClasses + found;
+    this.#counts[at] = (this.#counts[at] as number) + 1;
+  }
+  reset(): void {
+    this.#counts.fill(0);
   }
 
   compute(): number[][] {
     const n = this.numClasses;
-    const classes = Array.from({ length: n }, (_, c) => this.classCounts(c));
-    const all = classes.reduce((sum, { actual }) => sum + actual, 0);
-    const whole = (row: number, column: number): number => {
+    const [rows, columns] = [new Float64Array(n), new Float64Array(n)];
+    let all = 0;
+    this.#counts.forEach((count, i) => {
+      const [row, column] = [Math.floor(i / n), i % n];
+      rows[row] = (rows[row] as number) + count;
+      columns[column] = (columns[column] as number) + count;
+      all += count;
+    });
+    const total = (row: number, column: number): number => {
       if (this.#normalize === null) return 1;
       if (this.#normalize === 'all') return all;
-      return this.#normalize === 'true' ? (classes[row]?.actual ?? 0) : (classes[column]?.predicted ?? 0);
+      return (this.#normalize === 'true' ? rows[row] : columns[column]) as number;
     };
     return Array.from({ length: n }, (_, row) =>
       Array.from({ length: n }, (__, column) => {
-        const count = this.counts[row * n + column] as number;
-        return count === 0 ? 0 : count / whole(row, column);
+        const count = this.#counts[row * n + column] as number;
+        return count === 0 ? 0 : count / total(row, column);
       }),
     );
   }

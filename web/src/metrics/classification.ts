@@ -2,7 +2,7 @@
 
 import { failure } from '../errors.js';
 import { checkOptions, oneOf, positive, whole } from '../options.js';
-import { ClassMetric, type ClassOptions, type Predictions, classRules } from './classes.js';
+import { type ClassCounts, ClassMetric, type ClassOptions, type Predictions, classRules } from './classes.js';
 import { type Metric, type Values, valuesOf } from './metric.js';
 
 /**
@@ -17,20 +17,15 @@ export interface AverageOptions<A extends Average = Average> extends ClassOption
 }
 
 type Averaged<A extends Average> = A extends 'none' ? number[] : number;
-interface Counts {
-  readonly right: number;
-  readonly predicted: number;
-  readonly actual: number;
-}
 
 const ratio = (a: number, b: number): number => (b === 0 ? 0 : a / b);
 const averages = oneOf('micro', 'macro', 'weighted', 'binary', 'none');
 
 abstract class AveragedMetric<A extends Average> extends ClassMetric<Averaged<A>> {
   readonly #average: Average;
-  readonly #score: (counts: Counts) => number;
+  readonly #score: (counts: ClassCounts) => number;
 
-  protected constructor(name: string, options: AverageOptions<A>, score: (counts: Counts) => number) {
+  protected constructor(name: string, options: AverageOptions<A>, score: (counts: ClassCounts) => number) {
     super(name, options);
     this.#average = options.average ?? (options.numClasses === 2 ? 'binary' : 'macro');
     if (this.#average === 'binary' && options.numClasses !== 2)
@@ -39,16 +34,16 @@ abstract class AveragedMetric<A extends Average> extends ClassMetric<Averaged<A>
   }
 
   compute(): Averaged<A> {
-    const classes = Array.from({ length: this.numClasses }, (_, c) => this.classCounts(c));
+    const classes = this.counts;
     return (this.#average === 'none' ? classes.map(this.#score) : this.#joined(classes)) as Averaged<A>;
   }
 
-  #joined(classes: readonly Counts[]): number {
+  #joined(classes: readonly ClassCounts[]): number {
     const samples = sum(classes, ({ actual }) => actual);
     if (samples === 0) return NaN;
     switch (this.#average) {
       case 'binary':
-        return this.#score(classes[1] as Counts);
+        return this.#score(classes[1] as ClassCounts);
       case 'micro':
         return this.#score({
           right: sum(classes, ({ right }) => right),
@@ -87,7 +82,7 @@ export class Recall<A extends Average = 'macro'> extends AveragedMetric<A> {
 // (1 + b^2) P R / (b^2 P + R), without dividing twice.
 const fBeta =
   (beta: number) =>
-  ({ right, predicted, actual }: Counts): number =>
+  ({ right, predicted, actual }: ClassCounts): number =>
     ratio((1 + beta * beta) * right, beta * beta * actual + predicted);
 
 /** The weighted harmonic mean of precision and recall; recall counts `beta` times as much. */
@@ -183,12 +178,6 @@ export class Accuracy implements Metric<[predicted: Predictions, target: Values]
 
 class LabelAccuracy extends ClassMetric<number> {
   compute(): number {
-    let [right, total] = [0, 0];
-    for (let c = 0; c < this.numClasses; c++) {
-      const counts = this.classCounts(c);
-      right += counts.right;
-      total += counts.actual;
-    }
-    return right / total;
+    return sum(this.counts, ({ right }) => right) / sum(this.counts, ({ actual }) => actual);
   }
 }

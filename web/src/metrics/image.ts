@@ -62,8 +62,8 @@ export class StructuralSimilarityIndexMeasure implements Metric<[predicted: Tens
 
   constructor(options: SsimOptions = {}) {
     const odd = {
-      text: 'an odd number from 1',
-      test: (v: unknown) => whole(1).test(v) && (v as number) % 2 === 1,
+      text: 'an odd number from 1 to 999',
+      test: (v: unknown) => whole(1, 999).test(v) && (v as number) % 2 === 1,
     };
     checkOptions('StructuralSimilarityIndexMeasure', options, {
       dataRange: positive,

@@ -4,6 +4,7 @@ import { zeros } from '../create.js';
 import { failure } from '../errors.js';
 import { cat, linear, logicalNot, matmul, softmax } from '../ops.generated.js';
 import { aTensor, boolean, checkOptions, checkValue, instance, share, whole } from '../options.js';
+import { scope } from '../scope.js';
 import { dropout, scaledDotProductAttention } from '../stochastic.js';
 import type { Tensor } from '../tensor.js';
 import { KeyValueCache, type Masks, maskOf } from './attention_masks.js';
@@ -115,8 +116,9 @@ export class MultiheadAttention extends Layer<Attending, [output: Tensor, weight
     this.biasK = addBiasKv ? extra() : null;
     this.biasV = addBiasKv ? extra() : null;
     this.outProj = new Linear(embedDim, embedDim, { bias, dtype, ...drawn });
-    if (this.outProj.bias)
-      this.outProj.loadStateDict({ bias: zeros([embedDim], { dtype }) }, { strict: false });
+    scope(() => {
+      if (bias) this.outProj.loadStateDict({ bias: zeros([embedDim], { dtype }) }, { strict: false });
+    });
   }
 
   /**

@@ -1,6 +1,6 @@
 // What layers' constructors and calls take: rules that several of them share.
 
-import { failure, shown } from '../errors.js';
+import { OmnigradError, failure, shown } from '../errors.js';
 import {
   type Rule,
   aTensor,
@@ -11,12 +11,37 @@ import {
   either,
   instance,
   listOf,
+  manyOf,
   oneOf,
+  positive,
   required,
   whole,
 } from '../options.js';
 import { Generator } from '../random.js';
 import type { Tensor } from '../tensor.js';
+
+/** Layers of a stack: bounded, so that a slip is told before memory ends. */
+export const layerCount = whole(1, 10_000);
+/** Spatial axes of a layer of any rank: a tensor has 16 axes at most. */
+export const rankRule = whole(1, 14);
+
+/** Makes layer after layer. Where one does not fit in memory, `free` gets those before it, and the error says which. */
+export function stacked<L>(
+  name: string,
+  count: number,
+  make: (index: number) => L,
+  free: (made: readonly L[]) => void,
+): L[] {
+  const layers: L[] = [];
+  try {
+    while (layers.length < count) layers.push(make(layers.length));
+  } catch (error) {
+    free(layers);
+    if (!OmnigradError.is(error) || error.code !== 'memory') throw error;
+    throw failure(name, 'memory', `layer ${layers.length} of ${count}: ${error.message}`, error);
+  }
+  return layers;
+}
 
 /** One size for all axes, or one for each of `rank`. */
 export const sizes = (rank: number, least = 0): Rule => ({
@@ -50,7 +75,7 @@ export const interpolateRules = {
     text: 'a whole number from 1, or a list',
     test: (v) => Array.isArray(v) || whole(1).test(v),
   }),
-  scaleFactor: orNull({ text: 'a number above 0', test: (v) => typeof v === 'number' && v > 0 }),
+  scaleFactor: orNull(either(positive, manyOf(positive))),
   mode: oneOf('nearest', 'nearest-exact', 'linear', 'cubic', 'lanczos3', 'bilinear', 'trilinear', 'bicubic'),
   alignCorners: boolean,
   antialias: boolean,

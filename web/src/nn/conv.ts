@@ -1,10 +1,10 @@
 // Convolution layers of any rank: parameters and options around the op.
 
 import { conv, pad } from '../ops.generated.js';
-import { oneOf, whole } from '../options.js';
+import { oneOf } from '../options.js';
 import { failure } from '../errors.js';
 import type { Tensor } from '../tensor.js';
-import { checkConvolution, checkSizes, paddingOrSame, withBatch } from './checks.js';
+import { checkConvolution, checkSizes, paddingOrSame, rankRule, withBatch } from './checks.js';
 import { type LayerOptions, type Sizes, fanInUniform, perAxis, product } from './init.js';
 import { Module } from './module.js';
 
@@ -115,7 +115,7 @@ export class ConvNd extends ConvBase {
     kernelSize: Sizes,
     options: ConvLayerOptions = {},
   ) {
-    checkSizes('ConvNd', { rank }, whole(1));
+    checkSizes('ConvNd', { rank }, rankRule);
     super('ConvNd', rank, inChannels, outChannels, kernelSize, options);
   }
 }

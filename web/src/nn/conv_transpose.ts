@@ -2,8 +2,7 @@
 
 import { convTranspose } from '../ops.generated.js';
 import type { Tensor } from '../tensor.js';
-import { whole } from '../options.js';
-import { checkConvolution, checkSizes, sizes, withBatch } from './checks.js';
+import { checkConvolution, checkSizes, rankRule, sizes, withBatch } from './checks.js';
 import type { ConvLayerOptions, PaddingSizes } from './conv.js';
 import { type Sizes, fanInUniform, perAxis, product } from './init.js';
 import { Module } from './module.js';
@@ -70,7 +69,7 @@ export class ConvTransposeNd extends ConvTransposeBase {
     kernelSize: Sizes,
     options: ConvTransposeLayerOptions = {},
   ) {
-    checkSizes('ConvTransposeNd', { rank }, whole(1));
+    checkSizes('ConvTransposeNd', { rank }, rankRule);
     super('ConvTransposeNd', rank, inChannels, outChannels, kernelSize, options);
   }
 }

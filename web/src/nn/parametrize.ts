@@ -203,7 +203,12 @@ export function spectralNorm<M extends AnyModule>(
   const op = 'spectralNorm';
   checkModule(op, 'module', module);
   checkValue(op, 'name', name, text);
-  checkOptions(op, options, { nPowerIterations: whole(1), eps: positive, dim: integer, ...generatorRules });
+  checkOptions(op, options, {
+    nPowerIterations: whole(1, 1000),
+    eps: positive,
+    dim: integer,
+    ...generatorRules,
+  });
   const value = (module as unknown as Record<string, unknown>)[name];
   if (!isParameter(value))
     throw failure(op, 'argument', `'${name}' is ${shown(value)}; it must be a parameter of the module`);

@@ -1,7 +1,7 @@
 // Where a token stands: added to it, or turned into it.
 
 import { math } from '../runtime.js';
-import { arange, tensor } from '../create.js';
+import { arange, tensor, zeros } from '../create.js';
 import { failure } from '../errors.js';
 import { add, rotaryEmbedding, stack } from '../ops.generated.js';
 import type { RotaryEmbeddingOptions } from '../ops.generated.js';
@@ -31,6 +31,8 @@ export class PositionalEncoding extends Module<[x: Tensor, offset?: number]> {
     checkOptions('PositionalEncoding', options, own);
     const { maxLength = 5000, maxTimescale = 10000, dtype = 'float32' } = options;
     const table = scope(() => {
+      // Refused here if there is no room, not in the middle of the list below.
+      zeros([maxLength, size], { dtype: 'float64' }).dispose();
       const rates = Array.from({ length: Math.ceil(size / 2) }, (_, i) =>
         math('pow', maxTimescale, (-2 * i) / size),
       );

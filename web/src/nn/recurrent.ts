@@ -5,7 +5,7 @@ import { cat, gru, lstm, rnn } from '../ops.generated.js';
 import { type Rule, boolean, checkOptions, oneOf, share, whole } from '../options.js';
 import { dropout } from '../stochastic.js';
 import type { Tensor } from '../tensor.js';
-import { checkInput, checkSizes, layerRules } from './checks.js';
+import { checkInput, checkSizes, layerCount, layerRules, stacked } from './checks.js';
 import { type LayerOptions, fanInUniform } from './init.js';
 import { Module } from './module.js';
 import { type Lengths, lengthsOf } from './lengths.js';
@@ -67,7 +67,7 @@ abstract class RecurrentBase<State, Last> extends Module<
   ) {
     super();
     checkSizes(name, { inputSize, hiddenSize }, whole(1));
-    const own = { numLayers: whole(1), batchFirst: boolean, dropout: share, bidirectional: boolean };
+    const own = { numLayers: layerCount, batchFirst: boolean, dropout: share, bidirectional: boolean };
     checkOptions(name, options, { ...layerRules, ...own, ...ownRules[name] });
     const { projSize = 0 } = options;
     if (projSize >= hiddenSize)
@@ -79,7 +79,7 @@ abstract class RecurrentBase<State, Last> extends Module<
     this.#dropout = options.dropout ?? 0;
     this.#run = run;
     const directions = bidirectional ? ['', '_reverse'] : [''];
-    for (let layer = 0; layer < numLayers; layer++) {
+    const make = (layer: number): void => {
       const inputs = layer === 0 ? inputSize : states * directions.length;
       for (const direction of directions) {
         const add = (what: string, shape: number[]): void => {
@@ -93,7 +93,10 @@ abstract class RecurrentBase<State, Last> extends Module<
         if (bias) add('bias_hh', [gates * hiddenSize]);
         if (projSize > 0) add('weight_hr', [projSize, hiddenSize]);
       }
-    }
+    };
+    stacked(name, numLayers, make, () => {
+      this.dispose();
+    });
   }
 
   protected run(x: Tensor, states: (Tensor | null)[], given: SequenceOptions): Tensor[] {

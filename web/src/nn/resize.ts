@@ -6,33 +6,68 @@ import type { InterpolateOptions, UnfoldOptions } from '../ops.generated.js';
 import { type Rule, checkOptions, either, manyOf, whole } from '../options.js';
 import type { Tensor } from '../tensor.js';
 import { checkInput, checkSizes, interpolateRules, shapeOf } from './checks.js';
-import type { Sizes } from './init.js';
+import { type Sizes, product } from './init.js';
 import { Module } from './module.js';
 
-abstract class Resize extends Module {
-  readonly #options: InterpolateOptions;
+/** What a layer that resizes is told. */
+export interface ResizeOptions extends Omit<InterpolateOptions, 'scaleFactor'> {
+  /** In place of size: sizes become floor(size * scaleFactor). One number, or one an axis. */
+  readonly scaleFactor?: Sizes | null;
+}
 
-  protected constructor(name: string, options: InterpolateOptions) {
+abstract class Resize extends Module {
+  readonly #name: string;
+  readonly #options: ResizeOptions;
+
+  protected constructor(name: string, options: ResizeOptions) {
     super();
     checkOptions(name, options, interpolateRules);
+    if (Array.isArray(options.scaleFactor) && (options.size ?? null) !== null)
+      throw failure(name, 'option', 'needs either size or scaleFactor, not both');
+    this.#name = name;
     this.#options = options;
   }
   /** [N, C, *S] to [N, C, *S'] */
   forward(x: Tensor): Tensor {
-    return interpolate(x, this.#options);
+    const { scaleFactor, ...rest } = this.#options;
+    if (typeof scaleFactor !== 'object' || scaleFactor === null)
+      return interpolate(x, { ...rest, scaleFactor });
+    checkInput(this.#name, x);
+    return byAxis(this.#name, x, scaleFactor, rest);
   }
 }
 
-/** Resizes the spatial dimensions, to a size or by a factor; options as `interpolate`. */
+// A factor an axis: every mode resizes an axis by itself, so that one after another is all at once.
+function byAxis(name: string, x: Tensor, factors: readonly number[], options: InterpolateOptions): Tensor {
+  const { mode = 'nearest', ...rest } = options;
+  const named = { bilinear: 2, bicubic: 2, trilinear: 3 } as Readonly<Record<string, number | undefined>>;
+  const axes = named[mode] ?? factors.length;
+  if (x.ndim !== factors.length + 2 || axes !== factors.length)
+    throw failure(
+      name,
+      'shape',
+      `the input is ${shapeOf(x)}, scaleFactor [${factors.join(', ')}], mode '${mode}'; it takes [N, C] and ${axes} axes, each with a factor`,
+    );
+  const one = mode.replace(/^(bi|tri)/, '') as NonNullable<InterpolateOptions['mode']>;
+  return factors.reduce((y, scaleFactor, i) => {
+    const last = y.transpose(i + 2, -1);
+    const before = last.shape.slice(0, -1);
+    const rows = last.reshape([product(before), 1, last.shape.at(-1) as number]);
+    const resized = interpolate(rows, { ...rest, mode: one, scaleFactor });
+    return resized.reshape([...before, resized.shape.at(-1) as number]).transpose(i + 2, -1);
+  }, x);
+}
+
+/** Resizes the spatial dimensions, to a size or by a factor (or one an axis); other options as `interpolate`. */
 export class Interpolate extends Resize {
-  constructor(options: InterpolateOptions) {
+  constructor(options: ResizeOptions) {
     super('Interpolate', options);
   }
 }
 
 /** PyTorch's name of Interpolate. */
 export class Upsample extends Resize {
-  constructor(options: InterpolateOptions) {
+  constructor(options: ResizeOptions) {
     super('Upsample', options);
   }
 }
@@ -41,8 +76,8 @@ export class Upsample extends Resize {
 export interface UpsamplingOptions {
   /** Sizes of the spatial axes. */
   readonly size?: Sizes;
-  /** Of the spatial axes. */
-  readonly scaleFactor?: number;
+  /** Of the spatial axes, or of each. */
+  readonly scaleFactor?: Sizes;
 }
 
 const upsamplingRules = { size: interpolateRules.size, scaleFactor: interpolateRules.scaleFactor };

@@ -6,13 +6,12 @@ import { triu } from '../ops.generated.js';
 import { type Rule, checkOptions, checkValue, func, whole } from '../options.js';
 import type { Tensor } from '../tensor.js';
 import type { KeyValueCache } from './attention_masks.js';
-import { checkModule } from './module.js';
-import { checkSizes, orNull } from './checks.js';
+import { checkSizes, layerCount, orNull, stacked } from './checks.js';
 import { ModuleList } from './containers.js';
 import { xavierUniform_ } from './initializers.js';
 import { Layer } from './layer.js';
 import { LayerNorm } from './norm.js';
-import type { Module } from './module.js';
+import { Module, checkModule } from './module.js';
 import {
   type DecoderCache,
   type DecoderOptions,
@@ -39,8 +38,10 @@ function made<L>(name: string, make: (index: number) => L, count: number): L[] {
     ...func,
     text: 'a function that makes a layer, e.g. () => new Transformer...Layer(64, 8)',
   });
-  checkSizes(name, { numLayers: count }, whole(1));
-  return Array.from({ length: count }, (_, i) => make(i));
+  checkSizes(name, { numLayers: count }, layerCount);
+  return stacked(name, count, make, (layers) => {
+    for (const layer of layers) if (layer instanceof Module) layer.dispose();
+  });
 }
 
 // The cache of each layer; of as many as there are.
@@ -166,7 +167,8 @@ export class Transformer extends Layer<[src: Tensor, tgt: Tensor, options?: Tran
 
   constructor(options: TransformerOptions = {}) {
     super();
-    const own = { dModel: whole(1), nhead: whole(1), numEncoderLayers: whole(1), numDecoderLayers: whole(1) };
+    const counts = { numEncoderLayers: layerCount, numDecoderLayers: layerCount };
+    const own = { dModel: whole(1), nhead: whole(1), ...counts };
     checkOptions('Transformer', options, { ...transformerRules, ...own });
     const { dModel = 512, nhead = 8, numEncoderLayers = 6, numDecoderLayers = 6, ...layer } = options;
     const { layerNormEps: eps = 1e-5, bias = true, dtype = 'float32', generator } = options;

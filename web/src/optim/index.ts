@@ -19,6 +19,7 @@ export {
   RMSprop,
   type RMSpropOptions,
 } from './adaptive.js';
+export { ASGD, type AsgdOptions } from './asgd.js';
 export { clipGradNorm, clipGradValue } from './clip.js';
 export { CyclicLR, type CyclicOptions, OneCycleLR, type OneCycleOptions } from './cycles.js';
 export { EMA, type EmaOptions, type EmaState } from './ema.js';
@@ -27,6 +28,7 @@ export { LBFGS, type LbfgsOptions } from './lbfgs.js';
 export type { LossResult, Minimized, MinimizeOptions } from './loss.js';
 export { Muon, type MuonOptions } from './muon.js';
 export { type GroupOptions, Optimizer, type ParamGroup, type Params } from './optimizer.js';
+export { Rprop, type RpropOptions } from './rprop.js';
 export type { OptimizerState, TorchOptimizerState } from './state.js';
 export { type PlateauOptions, type PlateauState, ReduceLROnPlateau } from './plateau.js';
 export { type AnyOptimizer, Schedule, type ScheduleState } from './schedule.js';
@@ -38,6 +40,7 @@ export {
   ExponentialLR,
   LambdaLR,
   LinearLR,
+  MultiplicativeLR,
   MultiStepLR,
   NoamLR,
   PolynomialLR,

@@ -1,5 +1,5 @@
 // What all optimizers share: groups of parameters with their options, state by parameter, zeroGrad, and minimize. The
-// update itself is a fused op of the core.
+// update itself is each one's, most often a fused op of the core.
 
 import { backward, enableGrad, noGrad } from '../autograd.js';
 import { zerosLike } from '../create.js';
@@ -66,12 +66,22 @@ export interface ParamState {
   readonly tensors: Map<string, Tensor>;
 }
 
+const pair = (text: string, test: (a: number, b: number) => boolean): Rule => ({
+  text,
+  test: (v) => listOf(finite, 2).test(v) && test(...(v as [number, number])),
+});
+
 // Options that are more than their default tells: a number is finite and not negative, a list has as many decays.
 const rules: Readonly<Record<string, Rule>> = {
   rho: share,
   alpha: share,
+  etas: pair(
+    '[down, up], down above 0 and below 1, up above 1',
+    (down, up) => 0 < down && down < 1 && up > 1,
+  ),
+  stepSizes: pair('[least, largest], numbers above 0, least not above largest', (a, b) => 0 < a && a <= b),
   nsCoefficients: listOf(finite, 3),
-  nsSteps: whole(1),
+  nsSteps: whole(1, 100),
   adjustLrFn: oneOf('original', 'matchRmsAdamw'),
   maxIter: whole(1),
   maxEval: either(whole(1), oneOf(null)),
@@ -215,7 +225,7 @@ export abstract class Optimizer<O extends { readonly lr?: number } = { readonly 
     return state;
   }
 
-  /** Calls the fused update; runs in a scope, without recording. `step` counts from 1. */
+  /** The update of those parameters; runs in a scope, without recording. `step` counts from 1. */
   protected abstract update(options: Settings<O>, active: readonly Active[], step: number): void;
 
   /** The state of that name of each parameter, made when first asked for (zeros); no scope frees it. */

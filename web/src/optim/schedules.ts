@@ -141,6 +141,25 @@ export class LambdaLR extends Schedule {
   }
 }
 
+/** lr * what the function (one, or one a group) gives for each step from 1 to the present one. */
+export class MultiplicativeLR extends Schedule {
+  constructor(
+    optimizer: AnyOptimizer,
+    options: { readonly lrLambda: ((step: number) => number) | readonly ((step: number) => number)[] },
+  ) {
+    checkOptions('MultiplicativeLR', options, { lrLambda: required(either(func, manyOf(func))) });
+    const { lrLambda } = options;
+    // A product so far by group, so that a long run does not multiply from step 1 each time.
+    const known: { step: number; product: number }[] = [];
+    super(optimizer, (step, base, group) => {
+      let at = known[group];
+      if (!at || at.step > step) known[group] = at = { step: 0, product: 1 };
+      while (at.step < step) at.product *= perGroup(lrLambda, group)(++at.step);
+      return base * at.product;
+    });
+  }
+}
+
 /** One schedule after another: each begins anew at its milestone. */
 export class SequentialLR extends Schedule {
   constructor(

@@ -31,8 +31,11 @@ export function stateOf(op: string, dict: unknown, options: readonly string[]): 
   return given as OptimizerState;
 }
 
-// PyTorch's options that are none of ours say how it computes, not what: foreach, capturable, ... Of NAdam it keeps a
-// product that we compute; its step may be a tensor, and SGD has none.
+// What PyTorch keeps and this library computes of the step: of NAdam a product, of ASGD the rate and the mean's share.
+const computed = ['mu_product', 'eta', 'mu'];
+
+// PyTorch's options that are none of ours say how it computes, not what: foreach, capturable, ... Its step may be a
+// tensor, and SGD has none.
 function fromTorch(dict: Record<string, unknown>, options: readonly string[]): unknown {
   const known = new Set([...options, 'params', 'initialLr']);
   const groupOf = (group: unknown): unknown =>
@@ -47,7 +50,7 @@ function fromTorch(dict: Record<string, unknown>, options: readonly string[]): u
     if (!isRecord(entry)) return entry;
     const values: Record<string, unknown> = { step: 1 };
     for (const [name, value] of Object.entries(entry)) {
-      if (name === 'mu_product' || value === null) continue;
+      if (computed.includes(name) || value === null) continue;
       values[camelCase(name)] = name === 'step' && value instanceof Tensor ? value.item() : value;
     }
     return values;
