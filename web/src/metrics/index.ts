@@ -1,7 +1,7 @@
 // omnigrad/metrics
 
 export { AUROC } from './auroc.js';
-export { type ClassOptions, ConfusionMatrix, type Predictions } from './classes.js';
+export { type ClassCounts, type ClassOptions, ConfusionMatrix, type Predictions } from './classes.js';
 export {
   Accuracy,
   type Average,
