@@ -104,6 +104,13 @@ describe('loadStateDict', () => {
       () => net().loadStateDict(dict, { strict: false }),
       /^OmnigradError: loadStateDict: 'a\.weight' is/,
     );
+    assert.throws(() => net().loadStateDict({ ...dict, 'a.weight': 3, 'b.bias': [1] }), {
+      code: 'state-dict',
+      message:
+        /missing: b\.weight; unexpected: c\.x; 'a\.weight' is 3; it must be a Tensor.*'a\.bias' is int32.*'b\.bias' is \[1\]; it must/,
+    });
+    const whole = net().stateDict();
+    assert.throws(() => net().loadStateDict({ ...whole, 'a.weight': 3 }), { code: 'argument' });
   });
 
   test('without strict it tells what was missing and unexpected', () => {

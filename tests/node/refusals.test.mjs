@@ -275,6 +275,11 @@ describe('data', () => {
       /data set is undefined; it must have length and get\(index\) or batch/,
     ],
     [() => new DataLoader(12), 'DataLoader', /data set is 12; it must have length/],
+    [
+      () => new DataLoader(numbers, { prefetch: 1e9 }),
+      'DataLoader',
+      /prefetch is 1000000000; .* from 0 to 1000/,
+    ],
     [() => new DataLoader(numbers, { batch_size: 2 }), 'DataLoader', /'batch_size'; allowed: batchSize/],
     [
       () => new DataLoader(numbers, { batchSize: 0 }),

@@ -32,7 +32,7 @@ export interface DataLoaderOptions<Sample = never, Batch = never, Out = never> {
   readonly collate?: (samples: Sample[]) => Batch;
   /** Changes a batch, e.g. by the transforms. Runs when the batch is asked for, in a scope. */
   readonly transform?: (batch: Batch, draw: Draw) => Out;
-  /** Batches that are fetched ahead, while one is worked on; for data sets that wait for files. Default 0. */
+  /** Batches fetched ahead, while one is worked on; for data sets that wait for files. Default 0, at most 1000. */
   readonly prefetch?: number;
 }
 
@@ -43,7 +43,7 @@ export interface LoaderState {
 }
 
 const loaderRules = {
-  ...{ batchSize: whole(1), shuffle: boolean, seed: whole(), dropLast: boolean, prefetch: whole() },
+  ...{ batchSize: whole(1), shuffle: boolean, seed: whole(), dropLast: boolean, prefetch: whole(0, 1000) },
   ...{ collate: func, transform: func },
   sampler: {
     text: 'an object with length and order(generator)',

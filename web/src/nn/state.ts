@@ -59,10 +59,6 @@ export function loadInto(own: StateDict, dict: Readonly<StateDict>, options: Loa
   for (const [name, target] of Object.entries(own)) {
     const source = given.get(name);
     if (source === undefined) continue;
-    if (!isTensor(source)) {
-      const text = `'${name}' is ${shown(source)}; it must be a Tensor, e.g. tensor(values, { shape })`;
-      throw failure(op, 'argument', text);
-    }
     const misfit = differs(name, source, target);
     if (misfit !== undefined) misfits.push(misfit);
     pairs.push([target, source]);
@@ -73,7 +69,9 @@ export function loadInto(own: StateDict, dict: Readonly<StateDict>, options: Loa
       ? [`missing: ${listed(missingKeys)}; unexpected: ${listed(unexpectedKeys)}`, ...misfits]
       : misfits;
     const remedy = named ? '; { strict: false } allows missing and unexpected names, { keyMap } renames' : '';
-    throw failure(op, named ? 'state-dict' : 'shape', parts.join('; ') + remedy);
+    const noTensor = pairs.some(([, source]) => !isTensor(source));
+    const code = noTensor ? 'argument' : 'shape';
+    throw failure(op, named ? 'state-dict' : code, parts.join('; ') + remedy);
   }
   copyAll(pairs);
   return { missingKeys, unexpectedKeys };
@@ -97,7 +95,9 @@ const family = (dtype: DType): string => {
   return dtype === 'bool' ? 'bool' : 'integer';
 };
 
-function differs(name: string, source: Tensor, target: Tensor): string | undefined {
+function differs(name: string, source: unknown, target: Tensor): string | undefined {
+  if (!isTensor(source))
+    return `'${name}' is ${shown(source)}; it must be a Tensor, e.g. tensor(values, { shape })`;
   if (source.shape.join() !== target.shape.join())
     return `'${name}' is [${source.shape.join(', ')}] but the module has [${target.shape.join(', ')}]`;
   if (family(source.dtype) !== family(target.dtype))
