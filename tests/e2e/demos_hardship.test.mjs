@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { inNode, queryOf, shown } from '../browsers/support/demos.mjs';
-import { close, held, inState, stepOf, stepped } from './support/demo_page.mjs';
+import { close, held, inState, killWorker, replaceWorker, stepOf, stepped } from './support/demo_page.mjs';
 import { demoSite } from './support/demo_site.mjs';
 
 const name = 'gpt';
@@ -16,15 +16,12 @@ before(async () => {
 
 const good = (variant, reason) => ({ error: '', variant, reason, ...node });
 
-/** Ends the page's worker from within, as a browser that needs its memory does: no error event comes. */
-const kill = (page) => page.workers()[0].evaluate(() => globalThis.close());
-
 test('a worker that dies: another goes on from the last copy, and the page says so', async () => {
   const opened = await site.open(`/plain/${name}/${queryOf(name)}`, { holdAt: 2 });
   const { page } = opened;
   // Holding a run keeps a copy of it.
   const step = await held(page);
-  await kill(page);
+  await killWorker(page);
   await page.click('#primary');
   await page.waitForSelector('#notice:not(:empty)');
   assert.match(await page.textContent('#notice'), /ended the worker/);
@@ -38,12 +35,7 @@ test('workers that die again and again: an error, what to do, and the way on fro
   const { page } = opened;
   const step = await held(page);
   // Two times another goes on by itself; the third is too much.
-  for (let times = 0; times < 3; times++) {
-    const [another] = await Promise.all([page.waitForEvent('worker'), kill(page)]);
-    // Serving, so that it died and did not merely fail to start.
-    await another.evaluate(() => 0);
-    await page.waitForFunction(async () => (await navigator.locks.query()).held.length === 1);
-  }
+  for (let times = 0; times < 3; times++) await replaceWorker(page);
   await page.waitForSelector('body[data-state="error"]');
   assert.match(await page.textContent('#error'), /the worker died/);
   assert.match(await page.textContent('#error-advice'), /go on from where the run was kept/);
@@ -60,7 +52,7 @@ test('a worker that cannot start is told; after a reload the run goes on', async
   const step = await held(page);
   const broken = { contentType: 'text/javascript', body: 'throw new Error("out of order")' };
   await page.route('**/worker.js', (route) => route.fulfill(broken));
-  await kill(page);
+  await killWorker(page);
   await page.waitForSelector('body[data-state="error"]');
   assert.match(await page.textContent('#error-text'), /the worker did not start: .*out of order/);
   assert.notEqual((await page.textContent('#error-advice')).trim(), '');

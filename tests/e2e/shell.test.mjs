@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { close, held, holdNext, inState, open } from './support/demo_page.mjs';
+import { close, held, holdNext, inState, open, replaceWorker } from './support/demo_page.mjs';
 import { demoSite } from './support/demo_site.mjs';
 
 const path = '/plain/mnist/';
@@ -188,12 +188,7 @@ test("without any storage a run whose workers died goes on from the page's own c
   await holdNext(page, 3);
   await train(page, { steps: 60, batch: 128 });
   const step = await held(page);
-  const kill = () => page.workers()[0].evaluate(() => globalThis.close());
-  for (let times = 0; times < 3; times++) {
-    const [another] = await Promise.all([page.waitForEvent('worker'), kill()]);
-    await another.evaluate(() => 0);
-    await page.waitForFunction(async () => (await navigator.locks.query()).held.length === 1);
-  }
+  for (let times = 0; times < 3; times++) await replaceWorker(page);
   await page.waitForSelector('body[data-state="error"]');
   await page.waitForSelector('#offer:not([hidden])');
   assert.equal(await page.textContent('#go-on'), `Go on from step ${step}`);

@@ -83,6 +83,34 @@ export const redrawn = (page, selector, before) =>
     [selector, before],
   );
 
+/** Ends the page's worker from within, as a browser that needs its memory does: no error event comes. */
+export const killWorker = (page) =>
+  page
+    .workers()
+    .at(-1)
+    .evaluate(() => globalThis.close());
+
+/** Waits until the page watches over a worker, not `old`: waits for the lock that the worker holds. Gives its name. */
+const watched = async (page, old) => {
+  const name = await page.waitForFunction(
+    async (but) => {
+      const { held, pending } = await navigator.locks.query();
+      const [lock, wanted] = [held[0]?.name, pending[0]?.name];
+      return held.length === 1 && lock === wanted && lock !== but && lock;
+    },
+    old,
+    { timeout: patience },
+  );
+  return name.jsonValue();
+};
+
+/** Ends the page's worker and waits for the one in its place, until that serves. */
+export async function replaceWorker(page) {
+  const old = await watched(page);
+  await Promise.all([page.waitForEvent('worker', { timeout: patience }), killWorker(page)]);
+  await watched(page, old);
+}
+
 export async function close({ page, complaints }) {
   await page.context().close();
   assert.deepEqual(complaints, []);
