@@ -2,40 +2,11 @@
 import { cmake, packageBuild } from './lib/build.mjs';
 import { bin, capture, captureAll, fail, root } from './lib/run.mjs';
 import { installModules, setUp } from './lib/setup.mjs';
-import { cppFiles, files } from './lib/sources.mjs';
+import { cppFiles } from './lib/sources.mjs';
 import { counts, nodeTests, runStages } from './lib/stages.mjs';
+import { tidy } from './lib/tidy.mjs';
 
 const check = (name, command, ...args) => ({ name, count: counts.check, run: () => capture(command, args) });
-
-// clang-tidy takes seconds a file: one process a file, two at a time.
-async function tidy() {
-  const queue = [
-    ...files(/\.cpp$/, 'core/src').map((file) => [file, '-p', 'build/native']),
-    ...files(/\.cpp$/, 'wasm').map((file) => [
-      file,
-      ...[
-        '-p',
-        'build/wasm-single',
-        '--extra-arg=--target=wasm32-unknown-emscripten',
-        '--extra-arg=-D__EMSCRIPTEN__',
-      ],
-      '--extra-arg=--sysroot=/usr/share/emscripten/cache/sysroot',
-      '--extra-arg=-isystem/usr/share/emscripten/cache/sysroot/include/compat',
-    ]),
-  ].filter(([file]) => !/\/serial\.cpp$/.test(file)); // not in the native build
-  const results = [];
-  const work = async () => {
-    for (let args = queue.shift(); args; args = queue.shift()) {
-      results.push(await capture('clang-tidy-19', ['--quiet', ...args]));
-    }
-  };
-  await Promise.all([work(), work()]);
-  const bad = results.filter(({ status }) => status !== 0);
-  return {
-    status: bad.length === 0 ? 0 : 1,
-    output: `${bad.map(({ output }) => output).join('')}\n${results.length - bad.length} passed, ${bad.length} failed\n`,
-  };
-}
 
 // A native test program, in two processes that share its tests: they compute on one core each.
 const nativeTests = (preset, ...args) => ({
