@@ -2,29 +2,13 @@
 // reload; a save that fails leaves the old file. The built package is loaded as it is, without a bundler.
 /* global io, og -- of the page */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { chromium } from 'playwright-core';
-import { serve } from '../../web/demos/serve.mjs';
+import { test } from 'node:test';
+import { close } from './support/demo_page.mjs';
+import { demoSite } from './support/demo_site.mjs';
 
-let server, browser, base;
-before(async () => {
-  server = await serve(0);
-  base = `http://localhost:${server.address().port}`;
-  browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: [
-      '--headless',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--no-first-run',
-      '--disable-background-networking',
-    ],
-  });
-});
-after(async () => {
-  await browser?.close();
-  server?.close();
-});
+const site = demoSite();
+/** A page with the built package below /lib/. */
+const open = () => site.open('/empty.html');
 
 const setUp = async () => {
   const [og, io] = await Promise.all([import('/lib/index.js'), import('/lib/io/index.js')]);
@@ -48,18 +32,9 @@ const use = async () => {
 };
 const expected = [false, 'not-found', true, [0, 1, 2], 7, true];
 
-async function open() {
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  const complaints = [];
-  page.on('pageerror', (error) => complaints.push(error.message));
-  page.on('console', (message) => complaints.push(message.text()));
-  await page.goto(`${base}/empty.html`);
-  return { page, complaints, context };
-}
-
 test('the private file system: there and back, over a reload, removed', async () => {
-  const { page, complaints, context } = await open();
+  const opened = await open();
+  const { page } = opened;
   await page.evaluate(setUp);
   assert.deepEqual(await page.evaluate(use), expected);
   await page.reload();
@@ -75,12 +50,12 @@ test('the private file system: there and back, over a reload, removed', async ()
     return [a.sum().item(), await store.exists(), left];
   };
   assert.deepEqual(await page.evaluate(later), [10, false, []]);
-  assert.deepEqual(complaints, []);
-  await context.close();
+  await close(opened);
 });
 
 test('IndexedDB where the private file system cannot be written', async () => {
-  const { page, complaints, context } = await open();
+  const opened = await open();
+  const { page } = opened;
   await page.evaluate(() => delete FileSystemFileHandle.prototype.createWritable);
   await page.evaluate(setUp);
   assert.deepEqual(await page.evaluate(use), expected);
@@ -90,13 +65,13 @@ test('IndexedDB where the private file system cannot be written', async () => {
     return [await store.exists(), (await indexedDB.databases()).map(({ name }) => name)];
   };
   assert.deepEqual(await page.evaluate(removed), [false, ['omnigrad']]);
-  assert.deepEqual(complaints, []);
-  await context.close();
+  await close(opened);
 });
 
 test('a write that fails midway leaves the old file, in both', async () => {
   for (const database of [false, true]) {
-    const { page, context } = await open();
+    const opened = await open();
+    const { page } = opened;
     if (database) await page.evaluate(() => delete FileSystemFileHandle.prototype.createWritable);
     await page.evaluate(setUp);
     const failing = async (inDatabase) => {
@@ -120,12 +95,13 @@ test('a write that fails midway leaves the old file, in both', async () => {
       return [error.code, error.op, (await io.load(store)).x.tolist()];
     };
     assert.deepEqual(await page.evaluate(failing, database), ['write', 'save', [1, 1, 1, 1, 1]]);
-    await context.close();
+    await close(opened);
   }
 });
 
 test('in a worker too', async () => {
-  const { page, context } = await open();
+  const opened = await open();
+  const { page } = opened;
   const run = async ([prepare, work]) => {
     const code = `(${prepare})().then(${work}).then((told) => postMessage(told), (error) => postMessage(String(error)));`;
     return new Promise((resolve, reject) => {
@@ -142,5 +118,5 @@ test('in a worker too', async () => {
     return route.fulfill({ contentType: 'text/javascript', body: code, headers });
   });
   assert.deepEqual(await page.evaluate(run, [setUp.toString(), use.toString()]), expected);
-  await context.close();
+  await close(opened);
 });

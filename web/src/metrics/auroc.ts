@@ -1,7 +1,8 @@
 // The area under the ROC curve, exact: all scores are kept until it is computed.
 
 import { failure } from '../errors.js';
-import { checkOptions, oneOf, whole } from '../options.js';
+import { checkOptions, oneOf } from '../options.js';
+import { classCount } from './classes.js';
 import { type Metric, type Values, valuesOf } from './metric.js';
 
 /**
@@ -20,7 +21,7 @@ export class AUROC<A extends 'macro' | 'weighted' | 'none' = 'macro'> implements
 
   constructor(options: { readonly numClasses?: number; readonly average?: A } = {}) {
     checkOptions('AUROC', options, {
-      numClasses: whole(2, 1e6),
+      numClasses: classCount,
       average: oneOf('macro', 'weighted', 'none'),
     });
     this.#numClasses = options.numClasses;

@@ -16,8 +16,11 @@ export interface ClassOptions {
   readonly threshold?: number;
 }
 
+/** Bounded, so that a slip is told before memory ends. */
+export const classCount = whole(2, 1e6);
+
 export const classRules = {
-  numClasses: required(whole(2, 1e6)),
+  numClasses: required(classCount),
   ignoreIndex: either(integer, oneOf(null)),
   threshold: number,
 };

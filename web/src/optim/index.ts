@@ -39,6 +39,7 @@ export {
   CosineAnnealingWarmRestarts,
   ExponentialLR,
   LambdaLR,
+  type LambdaOptions,
   LinearLR,
   MultiplicativeLR,
   MultiStepLR,

@@ -129,13 +129,17 @@ export class NoamLR extends Schedule {
   }
 }
 
+export interface LambdaOptions {
+  /** Of the number of steps; one, or one a group. */
+  readonly lrLambda: ((step: number) => number) | readonly ((step: number) => number)[];
+}
+
+const lambdaRules = { lrLambda: required(either(func, manyOf(func))) };
+
 /** lr * what the function (one, or one a group) gives for the number of steps. */
 export class LambdaLR extends Schedule {
-  constructor(
-    optimizer: AnyOptimizer,
-    options: { readonly lrLambda: ((step: number) => number) | readonly ((step: number) => number)[] },
-  ) {
-    checkOptions('LambdaLR', options, { lrLambda: required(either(func, manyOf(func))) });
+  constructor(optimizer: AnyOptimizer, options: LambdaOptions) {
+    checkOptions('LambdaLR', options, lambdaRules);
     const { lrLambda } = options;
     super(optimizer, (step, base, group) => base * perGroup(lrLambda, group)(step));
   }
@@ -143,11 +147,8 @@ export class LambdaLR extends Schedule {
 
 /** lr * what the function (one, or one a group) gives for each step from 1 to the present one. */
 export class MultiplicativeLR extends Schedule {
-  constructor(
-    optimizer: AnyOptimizer,
-    options: { readonly lrLambda: ((step: number) => number) | readonly ((step: number) => number)[] },
-  ) {
-    checkOptions('MultiplicativeLR', options, { lrLambda: required(either(func, manyOf(func))) });
+  constructor(optimizer: AnyOptimizer, options: LambdaOptions) {
+    checkOptions('MultiplicativeLR', options, lambdaRules);
     const { lrLambda } = options;
     // A product so far by group, so that a long run does not multiply from step 1 each time.
     const known: { step: number; product: number }[] = [];
